@@ -1,0 +1,85 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What every Swift target is built with: the Swift 6 language mode, and no warning gets by.
+let swiftSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+let cSettings: [CSetting] = [.treatAllWarnings(as: .error)]
+let cxxSettings: [CXXSetting] = [.treatAllWarnings(as: .error)]
+
+/// A library of ours: one room of the house, with the rooms it may enter.
+func room(_ name: String, _ uses: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: uses, swiftSettings: swiftSettings)
+}
+
+/// The thin C (or C++) layer over one system library: what Swift can't import by itself, and nothing more.
+func shim(_ name: String, over library: Target.Dependency? = nil, link: String...) -> Target {
+  .target(
+    name: name, dependencies: library.map { [$0] } ?? [], cSettings: cSettings, cxxSettings: cxxSettings,
+    linkerSettings: link.map { .linkedLibrary($0) })
+}
+
+/// A system library, with the name of its Debian package.
+func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
+  .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+func tests(_ room: String, _ uses: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: "\(room)Tests", dependencies: [.byName(name: room), "TestSupport"] + uses, swiftSettings: swiftSettings)
+}
+
+let package = Package(
+  name: "EventRelay",
+  products: [.executable(name: "event-relay", targets: ["event-relay"])],
+  targets: [
+    // System libraries.
+    system("Libmicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    system("Libcurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    system("Libcrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    // (simdjson's own pkg-config file names a flag that the package manager refuses.)
+    system("Libsimdjson", pkgConfig: nil, apt: "libsimdjson-dev"),
+    system("Libyaml", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
+    system("Libz", pkgConfig: "zlib", apt: "zlib1g-dev"),
+
+    // C shims.
+    shim("CPlatform"),
+    shim("CMicrohttpd", over: "Libmicrohttpd", link: "microhttpd"),
+    shim("CCurl", over: "Libcurl", link: "curl"),
+    shim("CCrypto", over: "Libcrypto", link: "crypto"),
+    shim("CSimdjson", over: "Libsimdjson", link: "simdjson", "stdc++"),
+    shim("CYAML", over: "Libyaml", link: "yaml"),
+    shim("CZlib", over: "Libz", link: "z"),
+
+    // The rooms. Arrows are imports; nothing imports anything else.
+    room("JSON", ["CSimdjson"]),
+    room("Observability", ["JSON"]),
+    room("EventLog", ["CPlatform", "JSON", "Observability"]),
+    room("EventsAPI", ["CSimdjson", "JSON"]),
+    room("HTTPServer", ["CMicrohttpd", "CZlib", "Observability"]),
+    room("HTTPClient", ["CCurl", "Observability"]),
+    room("Configuration", ["CYAML"]),
+    room("Apps", ["CCrypto", "JSON", "Observability"]),
+    room("Ingest", ["Apps", "EventLog", "EventsAPI", "HTTPServer", "Observability"]),
+    room("Delivery", ["Apps", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability"]),
+    room("Sinks", ["EventLog", "EventsAPI", "JSON", "Observability"]),
+    room("StandIn", ["EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room(
+      "Relay",
+      [
+        "Apps", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "Ingest", "JSON",
+        "Observability", "Sinks", "StandIn",
+      ]),
+    room(
+      "Commands", ["Configuration", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Relay", "StandIn"]),
+    .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
+
+    // Tests, one target a room, and the whole program end to end.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+    tests("JSON"), tests("Observability"), tests("EventLog"), tests("EventsAPI"), tests("HTTPServer"),
+    tests("HTTPClient"), tests("Configuration"), tests("Apps"), tests("Ingest"), tests("Delivery"), tests("Sinks"),
+    tests("StandIn"), tests("Relay"), tests("Commands"),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
+  ],
+  cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,12 @@
+/// What the relay needs of the processor that Swift can't reach by itself.
+#ifndef CPLATFORM_H
+#define CPLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// CRC-32C (Castagnoli, as in iSCSI) of `length` bytes, going on from `crc` (0 to begin with).
+/// Uses the processor's own instruction where there is one.
+uint32_t platform_crc32c(uint32_t crc, const void *bytes, size_t length);
+
+#endif

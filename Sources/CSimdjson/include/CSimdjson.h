@@ -1,0 +1,7 @@
+/// JSON, read by simdjson, behind a C interface.
+#ifndef CSIMDJSON_H
+#define CSIMDJSON_H
+
+#include "CSimdjsonDocument.h"
+
+#endif

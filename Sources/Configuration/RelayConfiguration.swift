@@ -1,0 +1,148 @@
+/// The whole configuration, defaults filled in, paths made absolute, secrets read.
+///
+/// Its keys, defaults and units are described line by line in `Config/relay.example.yaml`.
+public struct RelayConfiguration: Sendable, Equatable {
+  public var dataDirectory: String
+  public var ingest = Ingest()
+  public var admin = Admin()
+  public var apps: [App] = []
+  public var log = Log()
+  public var upstream = Upstream()
+  public var sinks: [Sink] = []
+  public var deadLetters = DeadLetters()
+  public var shutdownGrace: Duration = .seconds(10)
+  public var logging = Logging()
+
+  public init(dataDirectory: String) { self.dataDirectory = dataDirectory }
+
+  /// Where a listener binds.
+  public enum Address: Sendable, Hashable, CustomStringConvertible {
+    /// A host name or address without brackets.
+    case tcp(host: String, port: Int)
+    case unix(path: String)
+
+    public var description: String {
+      switch self {
+      case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+      case .unix(let path): "unix:\(path)"
+      }
+    }
+  }
+
+  /// A value that must never be printed.
+  public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The value itself, for those who send or compare it.
+    public let revealed: String
+    public init(_ value: String) { revealed = value }
+    public var description: String { "(secret)" }
+    public var debugDescription: String { "(secret)" }
+  }
+
+  public struct Ingest: Sendable, Equatable {
+    public enum Keys: String, Sendable, CaseIterable { case any, listed }
+
+    public var listen: [Address] = [.tcp(host: "127.0.0.1", port: 8787)]
+    public var keys: Keys = .any
+    public var maxConnections = 1024
+    public var headerTimeout: Duration = .seconds(10)
+    public var bodyTimeout: Duration = .seconds(30)
+    public var idleTimeout: Duration = .seconds(75)
+  }
+
+  public struct Admin: Sendable, Equatable {
+    public var listen: Address = .tcp(host: "127.0.0.1", port: 8788)
+    public var token: Secret?
+    public var hosts: [String] = []
+  }
+
+  public struct App: Sendable, Equatable {
+    public var name: String
+    /// The key the upstream gets; nil: the sender's own.
+    public var writeKey: Secret?
+    /// What senders may present besides `writeKey`.
+    public var acceptKeys: [Secret] = []
+    public var isDefault = false
+
+    public init(name: String) { self.name = name }
+  }
+
+  public struct Log: Sendable, Equatable {
+    public enum Durability: String, Sendable, CaseIterable { case fsync, os }
+    public enum OnFull: String, Sendable, CaseIterable { case reject, dropOldest = "drop_oldest" }
+
+    public var durability: Durability = .fsync
+    /// Bytes.
+    public var segmentSize = 64 << 20
+    /// Bytes.
+    public var maxSize = 8 << 30
+    public var onFull: OnFull = .reject
+    /// Bytes that must stay free on the file system.
+    public var minFreeDisk = 256 << 20
+  }
+
+  public struct Upstream: Sendable, Equatable {
+    /// The base without a trailing slash and without `/v1`.
+    public var url = "https://api.app-store-operator.com"
+    public var linger: Duration = .seconds(1)
+    public var maxBatchEvents = 100
+    /// Bytes.
+    public var maxBatchBytes = 1 << 20
+    public var timeout: Duration = .seconds(30)
+    public var connectTimeout: Duration = .seconds(10)
+    public var caFile: String?
+    public var retry = Retry()
+    public var rateLimit = RateLimit()
+  }
+
+  public struct Retry: Sendable, Equatable {
+    public var initial: Duration = .seconds(30)
+    public var max: Duration = .seconds(600)
+    /// A share of the delay, 0…1, that is added at random.
+    public var jitter = 0.1
+  }
+
+  /// Taken from the file and checked; pacing by it comes with a later version.
+  public struct RateLimit: Sendable, Equatable {
+    public var eventsPerMinute = 10_000
+    public var perInstallPerMinute = 300
+    /// A share, 0…1.
+    public var margin = 0.05
+  }
+
+  public struct Sink: Sendable, Equatable {
+    public enum Kind: String, Sendable, CaseIterable { case ndjson }
+
+    public var name: String
+    public var type: Kind
+    /// The pattern with `%Y %m %d %H %M`, absolute.
+    public var path: String
+    public var rotate = Rotate()
+    public var retention: Duration? = .seconds(400 * 86_400)
+
+    public init(name: String, type: Kind, path: String) {
+      self.name = name
+      self.type = type
+      self.path = path
+    }
+  }
+
+  public struct Rotate: Sendable, Equatable {
+    /// Bytes.
+    public var size = 256 << 20
+    public var every: Duration = .seconds(3600)
+  }
+
+  public struct DeadLetters: Sendable, Equatable {
+    /// Bytes.
+    public var maxSize = 1 << 30
+    public var retention: Duration = .seconds(90 * 86_400)
+  }
+
+  public struct Logging: Sendable, Equatable {
+    public enum Level: String, Sendable, CaseIterable { case debug, info, warning, error }
+    public enum Format: String, Sendable, CaseIterable { case text, json }
+
+    public var level: Level = .info
+    public var format: Format = .text
+  }
+}

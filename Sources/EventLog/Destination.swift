@@ -1,0 +1,98 @@
+import JSON
+import Observability
+
+/// Something events go to: the upstream, or a sink. It reads its own subscription and delays nobody else.
+public protocol Destination: AnyObject, Sendable {
+  var name: String { get }
+  /// `upstream`, or the sink's type.
+  var type: String { get }
+
+  /// Begins to work. Called once.
+  func start()
+
+  /// Skips lingering, and waits until what was waiting at the call is settled or the deadline has come.
+  /// Skips no delay that the other side asked for, no retry delay and no pacing.
+  /// - Returns: how many events were delivered meanwhile, and how many still wait.
+  func flush(until deadline: ContinuousClock.Instant) async -> FlushResult
+
+  /// Stops: sends what can be sent until the deadline, then closes files and commits its positions.
+  func stop(until deadline: ContinuousClock.Instant) async
+
+  var status: DestinationStatus { get }
+}
+
+public struct FlushResult: Sendable, Equatable {
+  public var flushed: Int
+  public var pending: Int
+
+  public init(flushed: Int, pending: Int) {
+    self.flushed = flushed
+    self.pending = pending
+  }
+}
+
+/// How a destination is, for `/status`, `/healthz` and metrics. Holds no secret and no event's content.
+public struct DestinationStatus: Sendable {
+  /// A closed set, in the words users read.
+  public enum State: String, Sendable, CaseIterable {
+    /// Nothing waits, or all goes well.
+    case running
+    /// A delay runs after a failure or a `Retry-After`.
+    case waiting
+    /// The upstream refuses the key.
+    case refused
+    /// Something between us and the upstream answers in its place.
+    case foreign
+    /// Events are held: no key, another upstream, an app that was removed.
+    case held
+    /// It can't work now and tries again by itself: a file, a directory, a disk.
+    case failing
+    case stopped
+  }
+
+  public struct LaneStatus: Sendable {
+    public var app: String
+    public var state: State
+    public var detail: String?
+    public var pending: Int
+    public var retryAt: Timestamp?
+
+    public init(app: String, state: State, detail: String?, pending: Int, retryAt: Timestamp?) {
+      self.app = app
+      self.state = state
+      self.detail = detail
+      self.pending = pending
+      self.retryAt = retryAt
+    }
+  }
+
+  public var name: String
+  public var type: String
+  public var state: State
+  /// What is wrong and what to do, in a sentence.
+  public var detail: String?
+  public var pending: Pending
+  public var retryAt: Timestamp?
+  public var lastError: String?
+  public var ledger: Ledger
+  /// By app, at most 100 of them, those with the most waiting first.
+  public var lanes: [LaneStatus]
+  /// Since when something waits with no delay that explains it and nothing was done; nil when all moves.
+  public var stuckSince: ContinuousClock.Instant?
+
+  public init(
+    name: String, type: String, state: State, detail: String? = nil, pending: Pending, retryAt: Timestamp? = nil,
+    lastError: String? = nil, ledger: Ledger, lanes: [LaneStatus] = [], stuckSince: ContinuousClock.Instant? = nil
+  ) {
+    self.name = name
+    self.type = type
+    self.state = state
+    self.detail = detail
+    self.pending = pending
+    self.retryAt = retryAt
+    self.lastError = lastError
+    self.ledger = ledger
+    self.lanes = lanes
+    self.stuckSince = stuckSince
+  }
+}

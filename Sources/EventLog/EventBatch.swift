@@ -1,0 +1,82 @@
+import Observability
+
+/// An event as it lies in the log, with its place in the batch it was read into.
+public struct StoredEvent: Sendable {
+  /// Numbers the instance's events; never repeats.
+  public var sequence: UInt64
+  public var index: EventIndex
+  public var kind: EventKind
+  public var dialect: UInt8
+  public var receivedAt: Timestamp
+  /// Which of the batch's `apps` the event belongs to.
+  public var appIndex: Int
+  /// Where the event's first byte stands in the batch's bytes.
+  public var offset: Int
+
+  public init(
+    sequence: UInt64, index: EventIndex, kind: EventKind, dialect: UInt8, receivedAt: Timestamp, appIndex: Int,
+    offset: Int
+  ) {
+    self.sequence = sequence
+    self.index = index
+    self.kind = kind
+    self.dialect = dialect
+    self.receivedAt = receivedAt
+    self.appIndex = appIndex
+    self.offset = offset
+  }
+}
+
+/// Events read from the log, with their bytes: filled anew at each read, so that reading allocates nothing in the long run.
+///
+/// Not thread-safe; owned by whoever reads.
+public final class EventBatch {
+  public internal(set) var events: [StoredEvent] = []
+  /// The names of the apps the events belong to.
+  public internal(set) var apps: [String] = []
+  /// The bytes the events' offsets are counted in.
+  public internal(set) var bytes: UnsafeMutableRawBufferPointer
+
+  public init(capacity: Int = 128 * 1024) {
+    bytes = .allocate(byteCount: capacity, alignment: 16)
+  }
+
+  deinit { bytes.deallocate() }
+
+  /// The event's bytes, as the sender sent them; good until the batch is filled again.
+  public func bytes(of event: StoredEvent) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[event.offset..<event.offset + event.index.length])
+  }
+
+  public func app(of event: StoredEvent) -> String { apps[event.appIndex] }
+
+  public func removeAll() {
+    events.removeAll(keepingCapacity: true)
+    apps.removeAll(keepingCapacity: true)
+    used = 0
+  }
+
+  /// Bytes that hold events now.
+  public internal(set) var used = 0
+
+  /// Copies an event's bytes behind those already there. For logs that fill batches.
+  public func append(_ event: StoredEvent, app: String, bytes source: UnsafeRawBufferPointer) {
+    reserve(source.count)
+    bytes.baseAddress!.advanced(by: used).copyMemory(from: source.baseAddress!, byteCount: source.count)
+    var event = event
+    if apps.last != app { apps.append(app) }
+    event.appIndex = apps.count - 1
+    event.offset = used
+    used += source.count
+    events.append(event)
+  }
+
+  /// Makes room for so many bytes behind those in use; what is there stays.
+  func reserve(_ count: Int) {
+    guard used + count > bytes.count else { return }
+    let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: max(used + count, bytes.count * 2), alignment: 16)
+    if used > 0 { grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<used])) }
+    bytes.deallocate()
+    bytes = grown
+  }
+}

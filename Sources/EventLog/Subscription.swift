@@ -1,0 +1,153 @@
+import JSON
+import Observability
+
+/// A part of a destination's events that is read and acknowledged by itself.
+public enum Lane: Sendable, Hashable {
+  /// One app's events, in the order they came.
+  case app(String)
+  /// All apps' events, in the order they came.
+  case all
+
+  public var app: String? {
+    if case .app(let name) = self { name } else { nil }
+  }
+}
+
+/// One destination's view of the log: what it has had, what it is owed, and the ledger of what became of it.
+///
+/// A destination reads a lane from its cursor on, and acknowledges ranges in any order; what is acknowledged and committed
+/// is never handed out again, and frees segments. A destination uses either one lane `.all` or lanes by app, never both.
+/// Any method may be called from any thread, but one lane is read by one thread at a time.
+public protocol Subscription: AnyObject, Sendable {
+  var destination: String { get }
+
+  /// Called after each sync that brought events, and after each `close`; on the writer's thread: it must only wake somebody.
+  func onProgress(_ wake: @escaping @Sendable () -> Void)
+
+  /// The lanes by app with events after their cursor, in no particular order.
+  /// Cheap when few lanes have any: it does not visit the others.
+  func readyLanes() -> [Lane]
+
+  /// The lanes by app that have something unacknowledged.
+  func pendingLanes() -> [Lane]
+
+  /// Reads on from the lane's cursor, over what is acknowledged, and moves the cursor.
+  ///
+  /// Fills `batch` with at least one event when there is one, however large, and with no more than the limit allows.
+  /// An `identify` is handed out in a batch of its own when `limit.separatesKinds` is set. Only synced events are seen.
+  /// Damaged frames are skipped, counted and logged; their events are tallied as `lost`.
+  /// - Returns: false when there is nothing after the cursor.
+  func read(_ lane: Lane, limit: ReadLimit, into batch: EventBatch) throws(LogError) -> Bool
+
+  /// Puts the cursor back to the oldest unacknowledged event: what was read and not acknowledged is read again.
+  func rewind(_ lane: Lane)
+
+  /// Takes a range of sequence numbers off what the lane is owed, saying what became of its events.
+  ///
+  /// The range covers all of the lane's events with numbers in it; the tally must count exactly those that were
+  /// unacknowledged.
+  func acknowledge(_ lane: Lane, _ range: ClosedRange<UInt64>, _ tally: Tally)
+
+  /// Makes everything acknowledged so far durable, in one atomic write with the ledger and the attachment.
+  ///
+  /// - Parameter attachment: the destination's own record (open files, retry times); nil keeps the last one.
+  func commit(attachment: JSONValue?) throws(LogError)
+
+  /// The attachment as last committed.
+  var attachment: JSONValue? { get }
+
+  /// Events of the lane that are not acknowledged, and when the oldest of them was received.
+  func pending(_ lane: Lane) -> Pending
+
+  /// The same over all lanes.
+  var pending: Pending { get }
+
+  /// What became of every event this destination was ever owed.
+  var ledger: Ledger { get }
+
+  /// Removes the destination's record: it is owed nothing more and holds no segment.
+  func discard() throws(LogError)
+}
+
+public struct Pending: Sendable, Equatable {
+  public var events: Int
+  public var oldestReceivedAt: Timestamp?
+
+  public init(events: Int, oldestReceivedAt: Timestamp?) {
+    self.events = events
+    self.oldestReceivedAt = oldestReceivedAt
+  }
+}
+
+public struct ReadLimit: Sendable {
+  public var events: Int
+  /// Bytes of the events and one comma each; a single larger event is handed out all the same.
+  public var bytes: Int
+  /// A batch holds events or one identify call, never both.
+  public var separatesKinds: Bool
+  /// The batch ends before the first event numbered above this.
+  public var lastSequence: UInt64
+
+  public init(events: Int, bytes: Int, separatesKinds: Bool = false, lastSequence: UInt64 = .max) {
+    self.events = events
+    self.bytes = bytes
+    self.separatesKinds = separatesKinds
+    self.lastSequence = lastSequence
+  }
+}
+
+/// What became of events: one column of the ledger each. The names are part of the record's format.
+public enum Outcome: String, Sendable, CaseIterable {
+  case delivered
+  case refused, rejected, tooLarge = "too_large", poison, expired, gaveUp = "gave_up"
+  case filtered
+  /// The oldest segment went because the log was full.
+  case droppedLogFull = "dropped_log_full"
+  /// Damaged on disk: gone, and named in the log.
+  case lost
+
+  /// Whether events of this outcome lie in the dead letters.
+  public var isDeadLetter: Bool {
+    switch self {
+    case .refused, .rejected, .tooLarge, .poison, .expired, .gaveUp: true
+    case .delivered, .filtered, .droppedLogFull, .lost: false
+    }
+  }
+}
+
+/// Counts by outcome.
+public struct Tally: Sendable, Equatable {
+  public private(set) var counts: [Outcome: UInt64]
+
+  public init(_ counts: [Outcome: UInt64] = [:]) { self.counts = counts.filter { $0.value > 0 } }
+
+  public init(_ outcome: Outcome, _ count: Int) { self.init([outcome: UInt64(count)]) }
+
+  public subscript(_ outcome: Outcome) -> UInt64 { counts[outcome] ?? 0 }
+
+  public var total: UInt64 { counts.values.reduce(0, +) }
+
+  public mutating func add(_ outcome: Outcome, _ count: UInt64 = 1) {
+    if count > 0 { counts[outcome, default: 0] += count }
+  }
+
+  public mutating func add(_ other: Tally) {
+    for (outcome, count) in other.counts { add(outcome, count) }
+  }
+}
+
+/// A destination's books: `accepted` is what it was ever owed; `accepted == settled.total + waiting`, always.
+public struct Ledger: Sendable, Equatable {
+  public var accepted: UInt64
+  public var settled: Tally
+  public var waiting: UInt64
+
+  public init(accepted: UInt64, settled: Tally, waiting: UInt64) {
+    self.accepted = accepted
+    self.settled = settled
+    self.waiting = waiting
+  }
+
+  public var deadLettered: UInt64 { settled.counts.reduce(0) { $1.key.isDeadLetter ? $0 + $1.value : $0 } }
+  public var isBalanced: Bool { accepted == settled.total + waiting }
+}

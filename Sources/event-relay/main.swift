@@ -1,0 +1,4 @@
+import Commands
+import Glibc
+
+exit(await Entry.main(Array(CommandLine.arguments.dropFirst())))
