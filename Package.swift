@@ -51,31 +51,40 @@ let package = Package(
     shim("CZlib", over: "Libz", link: "z"),
 
     // The rooms. Arrows are imports; nothing imports anything else.
+    room("Clocks"),
     room("JSON", ["CSimdjson"]),
-    room("Observability", ["JSON"]),
-    room("EventLog", ["CPlatform", "JSON", "Observability"]),
-    room("EventsAPI", ["CSimdjson", "JSON"]),
-    room("HTTPServer", ["CMicrohttpd", "CZlib", "Observability"]),
-    room("HTTPClient", ["CCurl", "Observability"]),
+    room("Observability", ["Clocks", "JSON"]),
+    room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"]),
+    room("Records", ["Clocks", "EventLog", "JSON", "Observability"]),
+    room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
+    room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
+    room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
     room("Configuration", ["CYAML"]),
-    room("Apps", ["CCrypto", "JSON", "Observability"]),
-    room("Ingest", ["Apps", "EventLog", "EventsAPI", "HTTPServer", "Observability"]),
-    room("Delivery", ["Apps", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability"]),
-    room("Sinks", ["EventLog", "EventsAPI", "JSON", "Observability"]),
-    room("StandIn", ["EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("Apps", ["CCrypto", "Clocks", "JSON", "Observability"]),
+    room("Ingest", ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room(
+      "Delivery",
+      ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records"]),
+    room("Sinks", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
+    room("StandIn", ["Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
-        "Apps", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "Ingest", "JSON",
-        "Observability", "Sinks", "StandIn",
+        "Apps", "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "Ingest",
+        "JSON", "Observability", "Records", "Sinks", "StandIn",
       ]),
     room(
-      "Commands", ["Configuration", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Relay", "StandIn"]),
+      "Commands",
+      [
+        "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability",
+        "Records", "Relay", "StandIn",
+      ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
     // Tests, one target a room, and the whole program end to end.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
-    tests("JSON"), tests("Observability"), tests("EventLog"), tests("EventsAPI"), tests("HTTPServer"),
+    tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("EventLog"), tests("EventsAPI"),
+    tests("HTTPServer"),
     tests("HTTPClient"), tests("Configuration"), tests("Apps"), tests("Ingest"), tests("Delivery"), tests("Sinks"),
     tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(

@@ -1,5 +1,5 @@
 import JSON
-import Observability
+import Clocks
 
 /// Something events go to: the upstream, or a sink. It reads its own subscription and delays nobody else.
 public protocol Destination: AnyObject, Sendable {

@@ -1,4 +1,4 @@
-import Observability
+import Clocks
 
 /// The port behind which events are kept: the file log here, a replicated log elsewhere.
 ///

@@ -1,4 +1,4 @@
-import Observability
+import Clocks
 
 /// An event as it lies in the log, with its place in the batch it was read into.
 public struct StoredEvent: Sendable {

@@ -1,4 +1,4 @@
-import Observability
+import Clocks
 
 /// What kind of thing a sender posted.
 public enum EventKind: UInt8, Sendable {

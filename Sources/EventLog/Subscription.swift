@@ -1,5 +1,5 @@
 import JSON
-import Observability
+import Clocks
 
 /// A part of a destination's events that is read and acknowledged by itself.
 public enum Lane: Sendable, Hashable {

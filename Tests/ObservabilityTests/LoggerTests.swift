@@ -1,4 +1,5 @@
 import JSON
+import Clocks
 import Observability
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-import Observability
+import Clocks
 import Testing
 
 @Suite("A timestamp")
