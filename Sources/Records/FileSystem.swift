@@ -81,6 +81,19 @@ public struct FileSystem: Sendable {
     }
   }
 
+  /// Removes a directory if nothing is in it.
+  /// - Returns: whether it is gone.
+  public func removeEmptyDirectory(_ path: String) throws(FileError) -> Bool {
+    do throws(FileError) {
+      try call(.remove, path) { rmdir(path) }
+      return true
+    } catch {
+      if error.code == ENOTEMPTY || error.code == EEXIST { return false }
+      if error.code == ENOENT { return true }
+      throw error
+    }
+  }
+
   /// The names in a directory without `.` and `..`, in no order; none when there is no such directory.
   public func list(_ path: String) throws(FileError) -> [String] {
     if let code = fault?(.list, path), code != 0 { throw FileError(.list, path, code: code) }
