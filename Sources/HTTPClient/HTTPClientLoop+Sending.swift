@@ -9,11 +9,9 @@ extension HTTPClientLoop {
     _ request: HTTPClientRequest
   ) async -> Result<HTTPAnswer, TransportFailure> {
     let transfer = Transfer(request)
-    return await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        transfer.continuation = continuation
-        post(.send(transfer))
-      }
+    return await suspend { continuation in
+      transfer.continuation = continuation
+      post(.send(transfer))
     } onCancel: {
       transfer.isCancelled.store(true, ordering: .releasing)
       post(.cancel(transfer))

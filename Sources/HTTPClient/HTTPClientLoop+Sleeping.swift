@@ -4,11 +4,9 @@ extension HTTPClientLoop {
   /// - Throws: `CancellationError` at once when the task is cancelled or the loop shut down.
   public nonisolated(nonsending) func sleep(until deadline: ContinuousClock.Instant) async throws {
     let timer = LoopTimer(deadline: deadline)
-    let hasFired = await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        timer.continuation = continuation
-        post(.sleep(timer))
-      }
+    let hasFired = await suspend { continuation in
+      timer.continuation = continuation
+      post(.sleep(timer))
     } onCancel: {
       timer.isCancelled.store(true, ordering: .releasing)
       post(.wake(timer))

@@ -104,14 +104,13 @@ extension HTTPClientLoop {
   private func run() {
     client_thread_set_name(name)
     thread.store(pthread_self(), ordering: .relaxed)
-    let executor = asUnownedSerialExecutor()
     var isSignalled = false
     while true {
       // What came from other threads first: it has waited longest.
       inbox.withLock { inbox in inbox.empty(into: core) }
       core.handleArrived()
       core.timers.fire(at: .now)
-      core.runJobs(on: executor, max: Self.jobsRunMax)
+      core.runJobs(on: self, max: Self.jobsRunMax)
       core.engine.perform()
       if core.hasWork { continue }
       if core.isStopping {

@@ -41,13 +41,15 @@ final class LoopCore {
   }
 
   /// Runs jobs in the order they came, those that come while they run included, but not more than so many.
-  func runJobs(on executor: UnownedSerialExecutor, max: Int) {
+  func runJobs(on loop: HTTPClientLoop, max: Int) {
+    let serial = loop.asUnownedSerialExecutor()
+    let task = loop.asUnownedTaskExecutor()
     var left = max
     while jobsHead < jobs.count, left > 0 {
       let job = jobs[jobsHead]
       jobsHead += 1
       left -= 1
-      job.runSynchronously(on: executor)
+      job.runSynchronously(isolatedTo: serial, taskExecutor: task)
     }
     if jobsHead == jobs.count {
       jobs.removeAll(keepingCapacity: true)
