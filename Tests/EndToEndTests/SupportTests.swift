@@ -10,8 +10,10 @@ extension EndToEnd {
       let text = #"{"a": [1.0 , {"b":"x]\"}"}] ,"c":"d\\","a":  true }"#
       let members = RawJSON.members(Array(text.utf8))
       #expect(members.map(\.key) == ["a", "c", "a"])
-      #expect(members.map { String(decoding: $0.value, as: UTF8.self) } == [#"[1.0 , {"b":"x]\"}"}]"#, #""d\\""#, "true"])
-      #expect(RawJSON.elements(members[0].value).map { String(decoding: $0, as: UTF8.self) } == ["1.0", #"{"b":"x]\"}"}"#])
+      #expect(
+        members.map { String(decoding: $0.value, as: UTF8.self) } == [#"[1.0 , {"b":"x]\"}"}]"#, #""d\\""#, "true"])
+      #expect(
+        RawJSON.elements(members[0].value).map { String(decoding: $0, as: UTF8.self) } == ["1.0", #"{"b":"x]\"}"}"#])
       #expect(RawJSON.elements(Array("[ ]".utf8)).isEmpty)
     }
 

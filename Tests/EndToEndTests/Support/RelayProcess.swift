@@ -14,13 +14,14 @@ struct RelaySettings: Sendable {
   var retry = "initial: 50ms, max: 200ms, jitter: 0%"
   var hasSink = true
   var grace = "20s"
+  var adminToken = "~"
   var further = ""
 
   var yaml: String {
     """
     data_dir: ./data
     ingest: { listen: ["\(listen)"], keys: \(keys) }
-    admin: { listen: "127.0.0.1:0" }
+    admin: { listen: "127.0.0.1:0", token: \(adminToken) }
     \(apps)
     log: { \(log) }
     upstream:
@@ -45,14 +46,17 @@ final class RelayProcess: Sendable {
   let admin: TestAddress
   let standIn: TestAddress?
 
-  /// Starts a relay and waits until it is ready.
-  init(_ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String...) async throws {
+  /// Starts a relay and waits until it is ready, or says another line.
+  init(
+    _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String..., untilLine line: String = " ready"
+  ) async throws {
     let arguments = ["run", "--config", settings.write(in: directory)] + options
     process = try ChildProcess(arguments)
-    guard await process.waitForLine(" ready") != nil else {
+    guard await process.waitForLine(line) != nil else {
       throw TestFailure("the relay doesn't get ready:\n\(process.errorText)")
     }
-    guard let text = readFile(directory.file("data/addresses.json")), let addresses = try? JSONValue(parsing: text),
+    let data = options.contains("--stand-in") ? "data-stand-in" : "data"
+    guard let text = readFile(directory.file("\(data)/addresses.json")), let addresses = try? JSONValue(parsing: text),
       let admin = addresses["admin"]?.string
     else { throw TestFailure("data_dir/addresses.json is missing or no object") }
     ingest = try (addresses["ingest"]?.array ?? []).compactMap(\.string).map { try TestAddress($0) }

@@ -12,9 +12,10 @@ struct TestEvent: Sendable {
     properties: String? = nil
   ) {
     id = UUID().uuidString.lowercased()
-    let time = at.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
+    let time = Self.text(at)
     let install = install ?? "install-\(number % 50)"
-    let properties = properties ?? #"{"n":\#(number),"price":39.990,"big":9007199254740993,"e":1E5,"text":"ı \u0131 \/"}"#
+    let properties =
+      properties ?? #"{"n":\#(number),"price":39.990,"big":9007199254740993,"e":1E5,"text":"ı \u0131 \/"}"#
     let text =
       switch number % 3 {
       case 0:
@@ -30,6 +31,16 @@ struct TestEvent: Sendable {
   init(id: String, text: String) {
     self.id = id
     bytes = Array(text.utf8)
+  }
+
+  /// The bytes as text.
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// This moment, as an event has it.
+  static var now: String { text(Date()) }
+
+  private static func text(_ date: Date) -> String {
+    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 
   static func batch(_ events: some Sequence<TestEvent>) -> [UInt8] {
