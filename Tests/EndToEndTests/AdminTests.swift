@@ -88,7 +88,7 @@ extension EndToEnd {
     func noRoom() async throws {
       let upstream = try ScriptedUpstream()
       let settings = RelaySettings(
-        upstream: upstream.url, log: "segment_size: 1MiB, max_size: 64MiB, min_free_disk: 900000GiB")
+        upstream: upstream.url, log: "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 900000GiB")
       let relay = try await RelayProcess(directory, settings, untilLine: "listening")
       let answer = try await relay.post(TestEvent.batch([TestEvent(0)]))
       #expect(answer.status == 503)
@@ -105,7 +105,7 @@ extension EndToEnd {
     func fullLog() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
       let settings = RelaySettings(
-        upstream: upstream.url, log: "segment_size: 1MiB, max_size: 4MiB, min_free_disk: 1MiB", hasSink: false)
+        upstream: upstream.url, log: "segment_size: 2MiB, max_size: 6MiB, min_free_disk: 1MiB", hasSink: false)
       let relay = try await RelayProcess(directory, settings)
       let padding = #"{"text":"\#(String(repeating: "x", count: 1000))"}"#
       var accepted: [String] = []

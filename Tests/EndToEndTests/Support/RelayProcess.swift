@@ -8,7 +8,7 @@ struct RelaySettings: Sendable {
   var listen = "127.0.0.1:0"
   var keys = "any"
   var apps = ""
-  var log = "segment_size: 1MiB, max_size: 64MiB, min_free_disk: 1MiB"
+  var log = "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 1MiB"
   var linger = "20ms"
   var timeout = "20s"
   var retry = "initial: 50ms, max: 200ms, jitter: 0%"
