@@ -2,6 +2,7 @@ import Clocks
 import EventLog
 import JSON
 import Synchronization
+import TestSupport
 
 /// A log without files, for one destination: what was committed survives a ``crash()``, nothing else does.
 final class MemoryLog: Sendable {
@@ -22,6 +23,8 @@ final class MemoryLog: Sendable {
   }
 
   let state = Mutex(State())
+  /// How many events are settled, for those who wait for it.
+  let committed = Fact(0)
   private let wakes = Mutex<[@Sendable () -> Void]>([])
 
   @discardableResult
@@ -112,6 +115,7 @@ final class MemorySubscription: Subscription {
       return false
     }
     if fails { throw LogError("the position can't be written") }
+    log.committed.change { $0 = acknowledged }
   }
 
   var attachment: JSONValue? { log.state.withLock { $0.attachment } }

@@ -1,4 +1,5 @@
 import Clocks
+import Dispatch
 import EventLog
 import Foundation
 import Observability
@@ -72,6 +73,39 @@ struct NDJSONSinkTests {
     await sink.stop(until: .now)
   }
 
+  @Test("wakes when events come, and settles them without being asked")
+  func wakes() async throws {
+    let sink = try make()
+    sink.start()
+    for count in 1...3 {
+      log.append("{}", at: time)
+      #expect(await log.committed.wait { $0 == count } != nil)
+    }
+    #expect(readLines(directory.file("12.ndjson")).count == 3)
+    await sink.stop(until: .now + .seconds(30))
+  }
+
+  @Test("says since when its disk hangs, and holds up nobody who stops it")
+  func stuck() async throws {
+    let hangs = Fact(false)
+    let goesOn = DispatchSemaphore(value: 0)
+    let sink = try NDJSONSink(
+      NDJSONSinkConfiguration(name: "raw", path: directory.file("x.ndjson"), relay: "r"), subscription: log.subscribe(),
+      isDiskLow: {
+        hangs.change { $0 = true }
+        goesOn.wait()
+        return false
+      }, logger: .silent)
+    sink.start()
+    await hangs.wait { $0 }
+    #expect(sink.status.stuckSince != nil)
+    await sink.stop(until: .now - NDJSONSink.stopGrace)
+    #expect(sink.status.state == .running)
+    goesOn.signal()
+    await sink.stop(until: .now)
+    #expect(sink.status.state == .stopped)
+  }
+
   @Test("is made by the registry from its settings")
   func registry() throws {
     func context() -> SinkContext {
@@ -88,7 +122,9 @@ struct NDJSONSinkTests {
     let sink = try SinkRegistry.make(settings, context())
     #expect(sink.type == "ndjson")
     #expect(sink.name == "raw")
+    try SinkRegistry.check(settings)
     settings.options["path"] = .text("/d/%y")
+    #expect(throws: SinkFault.self) { try SinkRegistry.check(settings) }
     #expect(throws: SinkFault.self) { try SinkRegistry.make(settings, context()) }
     settings.options["path"] = nil
     #expect(throws: SinkFault.self) { try SinkRegistry.make(settings, context()) }
