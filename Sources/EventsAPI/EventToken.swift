@@ -23,7 +23,8 @@ extension event_token {
     in body: UnsafeRawPointer, capacity: Int, _ use: (UnsafeRawBufferPointer?) -> Result
   ) -> Result {
     withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) { buffer in
-      let count = json_text_unescape(content(in: body), contentCount, buffer.baseAddress, capacity)
+      let count = json_text_unescape(
+        content(in: body), contentCount, json_surrogates_kept, buffer.baseAddress, capacity)
       return use(count <= capacity ? UnsafeRawBufferPointer(rebasing: buffer[..<count]) : nil)
     }
   }

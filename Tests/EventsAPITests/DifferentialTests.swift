@@ -1,3 +1,4 @@
+import CSimdjson
 import JSON
 import Testing
 
@@ -79,6 +80,12 @@ private struct DocumentMaker {
   }
 }
 
+private func isKnownToSimdjson(_ bytes: [UInt8]) -> Bool {
+  bytes.withUnsafeBytes {
+    json_document_is_known_to_simdjson($0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+  }
+}
+
 @Suite("Our walk and simdjson's own parser")
 struct DifferentialTests {
   @Test("say the same of thousands of documents, sound and spoiled", arguments: 0..<8)
@@ -91,10 +98,13 @@ struct DifferentialTests {
       let document = maker.object()
       let bytes = maker.spoiled(document)
       let error = withPadded(bytes) { reader.readEvent($0, receivedAt: receivedAt) }
-      var expected = (try? JSONValue(parsing: bytes)) != nil
+      var expected = isKnownToSimdjson(bytes)
       // An array is a document for the one and no body for the other.
       if error?.message.contains("is not a JSON object") == true { expected = false }
-      if (error == nil) != expected, !isExcused(bytes) {
+      // The reader of small documents is a walk of its own: the two must never differ.
+      let isValue = (try? JSONValue(parsing: bytes)) != nil
+      let isObject = isValue && error?.message.contains("is not a JSON object") != true
+      if (error == nil) != isObject || (error == nil) != expected && !isExcused(bytes) {
         Issue.record("seed \(seed): \(String(decoding: bytes, as: UTF8.self)): \(error?.message ?? "taken")")
         return
       }
@@ -111,7 +121,7 @@ struct DifferentialTests {
       let body = "{\"events\":[\(EventText().with("unknown", maker.object()).text),\(maker.object())]}"
       #expect(read(body).accepted.count == 1, "seed \(seed)")
       let bytes = maker.spoiled(body)
-      let isDocument = (try? JSONValue(parsing: bytes)) != nil
+      let isDocument = isKnownToSimdjson(bytes)
       let reading = read(bytes)
       if reading.error == nil, !isDocument, !isExcused(bytes) { Issue.record("seed \(seed)") }
       #expect(reading.accepted.count + reading.rejected.count <= 100)

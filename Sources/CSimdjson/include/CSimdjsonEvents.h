@@ -105,9 +105,16 @@ struct event_scan event_scanner_read_event(struct event_scanner *scanner, const 
 /// How many Unicode scalars a string has; a lone surrogate's escape counts as one.
 size_t json_text_scalars(const void *text, size_t length);
 
-/// Writes the unescaped UTF-8 to `out` and returns how many bytes that are: more than `capacity` when they don't fit.
-/// A lone surrogate's escape becomes the three bytes that UTF-8's scheme would give it.
-size_t json_text_unescape(const void *text, size_t length, void *out, size_t capacity);
+/// What becomes of a lone surrogate's escape.
+enum json_surrogates {
+  /// The three bytes that UTF-8's scheme would give it: different ones stay different.
+  json_surrogates_kept,
+  /// U+FFFD, so that the whole is UTF-8.
+  json_surrogates_replaced,
+};
+
+/// Writes the unescaped bytes to `out` and returns how many they are: more than `capacity` when they don't fit.
+size_t json_text_unescape(const void *text, size_t length, enum json_surrogates surrogates, void *out, size_t capacity);
 
 /// The hash of some bytes that is kept on disk; see `hash.cpp`. Never 0.
 uint64_t event_hash(const void *bytes, size_t length);
