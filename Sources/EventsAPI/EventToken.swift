@@ -2,10 +2,10 @@ import CSimdjson
 
 /// What the scanner calls the kinds of JSON values.
 enum JSONKind {
-  static var absent: UInt8 { UInt8(truncatingIfNeeded: json_absent) }
-  static var null: UInt8 { UInt8(truncatingIfNeeded: json_null) }
-  static var string: UInt8 { UInt8(truncatingIfNeeded: json_string) }
-  static var object: UInt8 { UInt8(truncatingIfNeeded: json_object) }
+  static var absent: UInt16 { UInt16(truncatingIfNeeded: json_absent) }
+  static var null: UInt16 { UInt16(truncatingIfNeeded: json_null) }
+  static var string: UInt16 { UInt16(truncatingIfNeeded: json_string) }
+  static var object: UInt16 { UInt16(truncatingIfNeeded: json_object) }
 }
 
 extension event_token {

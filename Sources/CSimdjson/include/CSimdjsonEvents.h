@@ -28,14 +28,14 @@ enum {
 struct event_token {
   uint32_t begin;
   uint32_t end;
-  uint8_t kind;
+  uint16_t kind;
   /// A string with a backslash in it.
   bool is_escaped;
 };
 
 /// What the rules ask of `properties`. Where a key stands twice its last value counts, once.
 struct event_properties {
-  uint8_t kind;
+  uint16_t kind;
   /// A key of no or more than `property_key_scalars_max` characters.
   bool has_bad_key;
   /// A value that is an object or an array.
@@ -54,7 +54,7 @@ struct event_facts {
   uint32_t end;
   /// Bytes of the shortest JSON; exact when the element's own bytes are more than `event_bytes_max`, else those.
   uint32_t size;
-  uint8_t kind;
+  uint16_t kind;
   /// A line feed or carriage return stands between its tokens.
   bool has_line_breaks;
   struct event_token event_id;
