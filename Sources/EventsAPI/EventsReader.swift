@@ -90,6 +90,7 @@ public final class EventsReader {
 
   private static func refusal(_ scan: event_scan) -> APIError? {
     guard let fault = scan.fault else { return nil }
+    if scan.is_out_of_memory { return .outOfMemory }
     return .invalidBody("The body \(String(cString: fault)) (at byte \(scan.fault_offset)).")
   }
 

@@ -80,6 +80,8 @@ struct event_scan {
   const char *fault;
   /// Where the fault is, in bytes from the body's start.
   size_t fault_offset;
+  /// The fault is ours: there was no memory for a body of this length.
+  bool is_out_of_memory;
   /// How many elements there are; facts are there for the first `batch_events_max` of them.
   size_t count;
   const struct event_facts *events;
