@@ -36,8 +36,8 @@ extension JSONValue {
     let fault = withExtendedLifetime(builder) {
       json_document_visit(bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) }, bytes.count, &visitor)
     }
-    if let fault { throw JSONError(description: String(cString: fault)) }
-    guard let root = builder.root else { throw JSONError(description: "empty document") }
+    if let fault { throw JSONError(description: "the document \(String(cString: fault))") }
+    guard let root = builder.root else { throw JSONError(description: "the document is empty") }
     self = root
   }
 }

@@ -1,7 +1,7 @@
 /// A request's body, read in one pass: the range of every event and the facts the API's rules need.
 ///
-/// Every byte is checked against RFC 8259, whoever reads it. No JSON tree is made and nothing is copied. Nesting costs one bit
-/// a level, so a body may be as deep as its length allows.
+/// Every byte is checked against RFC 8259, whoever reads it. No JSON tree is made and nothing is copied. Nesting costs
+/// one bit a level, so a body may be as deep as its length allows.
 #ifndef CSIMDJSON_EVENTS_H
 #define CSIMDJSON_EVENTS_H
 
