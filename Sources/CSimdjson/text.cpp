@@ -48,20 +48,24 @@ namespace {
 /// Gives the bytes of a string one by one, unescaped.
 class byte_reader {
  public:
-  byte_reader(const uint8_t *begin, const uint8_t *end) : at(begin), end(end) {}
+  byte_reader(const uint8_t *begin, const uint8_t *end, json_surrogates surrogates = json_surrogates_kept)
+      : at(begin), end(end), surrogates(surrogates) {}
 
   /// The next byte, or -1 at the end.
   int next() {
     if (pending_count > 0) return pending[--pending_count];
     if (at >= end) return -1;
     if (*at != '\\') return *at++;
-    encode(read_escape(at, end));
+    uint32_t scalar = read_escape(at, end);
+    bool is_replaced = surrogates == json_surrogates_replaced && scalar >= 0xD800 && scalar <= 0xDFFF;
+    encode(is_replaced ? 0xFFFD : scalar);
     return pending[--pending_count];
   }
 
  private:
   const uint8_t *at;
   const uint8_t *end;
+  json_surrogates surrogates;
   uint8_t pending[4] = {};  // last byte first
   int pending_count = 0;
 
@@ -71,7 +75,9 @@ class byte_reader {
       return;
     }
     int more = scalar < 0x800 ? 1 : scalar < 0x10000 ? 2 : 3;
-    for (int i = 0; i < more; i++, scalar >>= 6) pending[pending_count++] = static_cast<uint8_t>(0x80 | (scalar & 0x3F));
+    for (int i = 0; i < more; i++, scalar >>= 6) {
+      pending[pending_count++] = static_cast<uint8_t>(0x80 | (scalar & 0x3F));
+    }
     pending[pending_count++] = static_cast<uint8_t>((0xFF00 >> (more + 1)) | scalar);
   }
 };
@@ -90,7 +96,9 @@ bool same(const uint8_t *a, const uint8_t *a_end, const uint8_t *b, const uint8_
 uint64_t quick_hash(const uint8_t *begin, const uint8_t *end) {
   uint64_t hash = 0xCBF29CE484222325;
   byte_reader reader(begin, end);
-  for (int byte = reader.next(); byte >= 0; byte = reader.next()) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001B3;
+  for (int byte = reader.next(); byte >= 0; byte = reader.next()) {
+    hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001B3;
+  }
   return hash;
 }
 
@@ -98,7 +106,7 @@ namespace {
 
 size_t shortest_scalar(uint32_t scalar) {
   if (scalar == '"' || scalar == '\\') return 2;
-  if (scalar < 0x20) return scalar == '\b' || scalar == '\f' || scalar == '\n' || scalar == '\r' || scalar == '\t' ? 2 : 6;
+  if (scalar < 0x20) return (scalar >= '\b' && scalar <= '\n') || scalar == '\f' || scalar == '\r' ? 2 : 6;
   return scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4;
 }
 
@@ -136,10 +144,11 @@ size_t json_text_scalars(const void *bytes, size_t length) {
   return count;
 }
 
-size_t json_text_unescape(const void *bytes, size_t length, void *out, size_t capacity) {
+size_t json_text_unescape(const void *bytes, size_t length, enum json_surrogates surrogates, void *out,
+                          size_t capacity) {
   const uint8_t *begin = static_cast<const uint8_t *>(bytes);
   uint8_t *written = static_cast<uint8_t *>(out);
-  text::byte_reader reader(begin, begin + length);
+  text::byte_reader reader(begin, begin + length, surrogates);
   size_t count = 0;
   for (int byte = reader.next(); byte >= 0; byte = reader.next(), count++) {
     if (count < capacity) written[count] = static_cast<uint8_t>(byte);

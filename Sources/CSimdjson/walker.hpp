@@ -1,7 +1,8 @@
 // The grammar of RFC 8259, token by token over the structural indexes that simdjson's stage 1 leaves.
 //
-// Stage 1 has found every `{ } [ ] : ,` outside strings, every opening quote and the first byte of every run of other bytes;
-// it has refused invalid UTF-8, control characters in strings and a string that isn't closed. All the rest is checked here.
+// Stage 1 has found every `{ } [ ] : ,` outside strings, every opening quote and the first byte of every run of other
+// bytes; it has refused invalid UTF-8, control characters in strings and a string that isn't closed. All the rest is
+// checked here.
 #ifndef CSIMDJSON_WALKER_HPP
 #define CSIMDJSON_WALKER_HPP
 
@@ -10,13 +11,15 @@
 #include "CSimdjsonEvents.h"
 #include "text.hpp"
 
+#define inlined __attribute__((always_inline)) inline
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 class walker {
  public:
-  /// The body's first structural byte must be `{`, its last `}`; `indexes[count]` and the one after it must be the first
-  /// index again: then no walk runs past them, since `{` is no key and no end. `levels` has room for a bit a byte of the body.
+  /// The body's first structural byte must be `{`, its last `}`; `indexes[count]` and the one after it must be the
+  /// first index again: then no walk runs past them, since `{` is no key and no end. `levels` has room for a bit a byte
+  /// of the body.
   walker(const uint8_t *body, uint32_t length, const uint32_t *indexes, uint32_t count, uint64_t *levels)
       : body(body), length(length), cursor(indexes), last(indexes + count), levels(levels) {
     next_backslash = find('\\', 0);
@@ -53,7 +56,7 @@ class walker {
   }
 
   /// Reads the string whose opening quote is at the cursor.
-  bool string(event_token &token) {
+  inlined bool string(event_token &token) {
     uint32_t begin = cursor[0], end = cursor[1] - 1;
     cursor++;
     while (unlikely(body[end] != '"')) {
@@ -69,20 +72,20 @@ class walker {
   }
 
   /// Reads a colon.
-  bool colon() {
+  inlined bool colon() {
     if (unlikely(peek() != ':')) return fail_here("has no ':' where one must stand");
     cursor++;
     return true;
   }
 
   /// Reads a key and its colon. The cursor is at what should be the key.
-  bool key(event_token &token) {
+  inlined bool key(event_token &token) {
     if (unlikely(peek() != '"')) return fail_here("has no string where a key must stand");
     return string(token) && colon();
   }
 
   /// Reads any value.
-  bool value(event_token &token) {
+  inlined bool value(event_token &token) {
     uint8_t first = peek();
     if (first == '"') return string(token);
     if (first == '{' || first == '[') return container(token);
@@ -90,7 +93,7 @@ class walker {
   }
 
   /// Reads a number, `true`, `false` or `null`.
-  bool scalar(event_token &token) {
+  inlined bool scalar(event_token &token) {
     uint32_t begin = *cursor;
     const uint8_t *at = body + begin;
     switch (*at) {
@@ -158,7 +161,7 @@ class walker {
 
 inline bool walker::container(event_token &token) {
   const uint32_t begin = *cursor;
-  const uint8_t kind = peek() == '{' ? json_object : json_array;
+  const uint16_t kind = peek() == '{' ? json_object : json_array;
   size_t depth = 0;
   bool in_object = false;
   event_token inner;
@@ -187,7 +190,8 @@ inline bool walker::container(event_token &token) {
         break;
       }
       if (unlikely(c != (in_object ? '}' : ']'))) {
-        return fail_here(in_object ? "has neither ',' nor '}' where one must stand" : "has neither ',' nor ']' where one must stand");
+        return fail_here(in_object ? "has neither ',' nor '}' where one must stand"
+                                   : "has neither ',' nor ']' where one must stand");
       }
       uint32_t end = *cursor++ + 1;
       depth--;

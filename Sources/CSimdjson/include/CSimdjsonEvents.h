@@ -1,7 +1,7 @@
 /// A request's body, read in one pass: the range of every event and the facts the API's rules need.
 ///
-/// Every byte is checked against RFC 8259, whoever reads it. No JSON tree is made and nothing is copied. Nesting costs one bit
-/// a level, so a body may be as deep as its length allows.
+/// Every byte is checked against RFC 8259, whoever reads it. No JSON tree is made and nothing is copied. Nesting costs
+/// one bit a level, so a body may be as deep as its length allows.
 #ifndef CSIMDJSON_EVENTS_H
 #define CSIMDJSON_EVENTS_H
 
@@ -28,14 +28,14 @@ enum {
 struct event_token {
   uint32_t begin;
   uint32_t end;
-  uint8_t kind;
+  uint16_t kind;
   /// A string with a backslash in it.
   bool is_escaped;
 };
 
 /// What the rules ask of `properties`. Where a key stands twice its last value counts, once.
 struct event_properties {
-  uint8_t kind;
+  uint16_t kind;
   /// A key of no or more than `property_key_scalars_max` characters.
   bool has_bad_key;
   /// A value that is an object or an array.
@@ -54,7 +54,7 @@ struct event_facts {
   uint32_t end;
   /// Bytes of the shortest JSON; exact when the element's own bytes are more than `event_bytes_max`, else those.
   uint32_t size;
-  uint8_t kind;
+  uint16_t kind;
   /// A line feed or carriage return stands between its tokens.
   bool has_line_breaks;
   struct event_token event_id;
@@ -80,6 +80,8 @@ struct event_scan {
   const char *fault;
   /// Where the fault is, in bytes from the body's start.
   size_t fault_offset;
+  /// The fault is ours: there was no memory for a body of this length.
+  bool is_out_of_memory;
   /// How many elements there are; facts are there for the first `batch_events_max` of them.
   size_t count;
   const struct event_facts *events;
@@ -105,9 +107,16 @@ struct event_scan event_scanner_read_event(struct event_scanner *scanner, const 
 /// How many Unicode scalars a string has; a lone surrogate's escape counts as one.
 size_t json_text_scalars(const void *text, size_t length);
 
-/// Writes the unescaped UTF-8 to `out` and returns how many bytes that are: more than `capacity` when they don't fit.
-/// A lone surrogate's escape becomes the three bytes that UTF-8's scheme would give it.
-size_t json_text_unescape(const void *text, size_t length, void *out, size_t capacity);
+/// What becomes of a lone surrogate's escape.
+enum json_surrogates {
+  /// The three bytes that UTF-8's scheme would give it: different ones stay different.
+  json_surrogates_kept,
+  /// U+FFFD, so that the whole is UTF-8.
+  json_surrogates_replaced,
+};
+
+/// Writes the unescaped bytes to `out` and returns how many they are: more than `capacity` when they don't fit.
+size_t json_text_unescape(const void *text, size_t length, enum json_surrogates surrogates, void *out, size_t capacity);
 
 /// The hash of some bytes that is kept on disk; see `hash.cpp`. Never 0.
 uint64_t event_hash(const void *bytes, size_t length);
