@@ -17,7 +17,7 @@ struct plain_key {
     bytes = body + token.begin + 1;
     length = token.end - token.begin - 2;
     if (unlikely(token.is_escaped)) {
-      length = json_text_unescape(bytes, length, unescaped, sizeof unescaped);
+      length = json_text_unescape(bytes, length, json_surrogates_kept, unescaped, sizeof unescaped);
       bytes = unescaped;
     }
   }

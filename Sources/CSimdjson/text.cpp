@@ -48,20 +48,24 @@ namespace {
 /// Gives the bytes of a string one by one, unescaped.
 class byte_reader {
  public:
-  byte_reader(const uint8_t *begin, const uint8_t *end) : at(begin), end(end) {}
+  byte_reader(const uint8_t *begin, const uint8_t *end, json_surrogates surrogates = json_surrogates_kept)
+      : at(begin), end(end), surrogates(surrogates) {}
 
   /// The next byte, or -1 at the end.
   int next() {
     if (pending_count > 0) return pending[--pending_count];
     if (at >= end) return -1;
     if (*at != '\\') return *at++;
-    encode(read_escape(at, end));
+    uint32_t scalar = read_escape(at, end);
+    bool is_replaced = surrogates == json_surrogates_replaced && scalar >= 0xD800 && scalar <= 0xDFFF;
+    encode(is_replaced ? 0xFFFD : scalar);
     return pending[--pending_count];
   }
 
  private:
   const uint8_t *at;
   const uint8_t *end;
+  json_surrogates surrogates;
   uint8_t pending[4] = {};  // last byte first
   int pending_count = 0;
 
@@ -136,10 +140,10 @@ size_t json_text_scalars(const void *bytes, size_t length) {
   return count;
 }
 
-size_t json_text_unescape(const void *bytes, size_t length, void *out, size_t capacity) {
+size_t json_text_unescape(const void *bytes, size_t length, enum json_surrogates surrogates, void *out, size_t capacity) {
   const uint8_t *begin = static_cast<const uint8_t *>(bytes);
   uint8_t *written = static_cast<uint8_t *>(out);
-  text::byte_reader reader(begin, begin + length);
+  text::byte_reader reader(begin, begin + length, surrogates);
   size_t count = 0;
   for (int byte = reader.next(); byte >= 0; byte = reader.next(), count++) {
     if (count < capacity) written[count] = static_cast<uint8_t>(byte);

@@ -10,6 +10,7 @@
 #include "CSimdjsonEvents.h"
 #include "text.hpp"
 
+#define inlined __attribute__((always_inline)) inline
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
@@ -53,7 +54,7 @@ class walker {
   }
 
   /// Reads the string whose opening quote is at the cursor.
-  bool string(event_token &token) {
+  inlined bool string(event_token &token) {
     uint32_t begin = cursor[0], end = cursor[1] - 1;
     cursor++;
     while (unlikely(body[end] != '"')) {
@@ -69,20 +70,20 @@ class walker {
   }
 
   /// Reads a colon.
-  bool colon() {
+  inlined bool colon() {
     if (unlikely(peek() != ':')) return fail_here("has no ':' where one must stand");
     cursor++;
     return true;
   }
 
   /// Reads a key and its colon. The cursor is at what should be the key.
-  bool key(event_token &token) {
+  inlined bool key(event_token &token) {
     if (unlikely(peek() != '"')) return fail_here("has no string where a key must stand");
     return string(token) && colon();
   }
 
   /// Reads any value.
-  bool value(event_token &token) {
+  inlined bool value(event_token &token) {
     uint8_t first = peek();
     if (first == '"') return string(token);
     if (first == '{' || first == '[') return container(token);
@@ -90,7 +91,7 @@ class walker {
   }
 
   /// Reads a number, `true`, `false` or `null`.
-  bool scalar(event_token &token) {
+  inlined bool scalar(event_token &token) {
     uint32_t begin = *cursor;
     const uint8_t *at = body + begin;
     switch (*at) {
@@ -158,7 +159,7 @@ class walker {
 
 inline bool walker::container(event_token &token) {
   const uint32_t begin = *cursor;
-  const uint8_t kind = peek() == '{' ? json_object : json_array;
+  const uint16_t kind = peek() == '{' ? json_object : json_array;
   size_t depth = 0;
   bool in_object = false;
   event_token inner;

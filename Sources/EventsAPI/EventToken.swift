@@ -2,10 +2,10 @@ import CSimdjson
 
 /// What the scanner calls the kinds of JSON values.
 enum JSONKind {
-  static var absent: UInt8 { UInt8(truncatingIfNeeded: json_absent) }
-  static var null: UInt8 { UInt8(truncatingIfNeeded: json_null) }
-  static var string: UInt8 { UInt8(truncatingIfNeeded: json_string) }
-  static var object: UInt8 { UInt8(truncatingIfNeeded: json_object) }
+  static var absent: UInt16 { UInt16(truncatingIfNeeded: json_absent) }
+  static var null: UInt16 { UInt16(truncatingIfNeeded: json_null) }
+  static var string: UInt16 { UInt16(truncatingIfNeeded: json_string) }
+  static var object: UInt16 { UInt16(truncatingIfNeeded: json_object) }
 }
 
 extension event_token {
@@ -23,7 +23,8 @@ extension event_token {
     in body: UnsafeRawPointer, capacity: Int, _ use: (UnsafeRawBufferPointer?) -> Result
   ) -> Result {
     withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) { buffer in
-      let count = json_text_unescape(content(in: body), contentCount, buffer.baseAddress, capacity)
+      let count = json_text_unescape(
+        content(in: body), contentCount, json_surrogates_kept, buffer.baseAddress, capacity)
       return use(count <= capacity ? UnsafeRawBufferPointer(rebasing: buffer[..<count]) : nil)
     }
   }

@@ -3,10 +3,15 @@ import Clocks
 
 /// The API's rules for one event, in the order the spec gives them. Pure: facts and bytes in, verdict out.
 struct EventValidator {
-  /// What `occurred_at` is judged by.
-  var receivedAt: Timestamp
-  /// False: any time is let through as it is.
-  var judgesTime = true
+  /// The first and the last moment that `occurred_at` may be without being clamped.
+  private let earliest: Timestamp
+  private let latest: Timestamp
+
+  /// - Parameter judgesTime: false: any time is let through as it is.
+  init(receivedAt: Timestamp, judgesTime: Bool = true) {
+    earliest = judgesTime ? receivedAt - EventsLimits.pastMax : Timestamp(milliseconds: .min)
+    latest = judgesTime ? receivedAt + EventsLimits.futureMax : Timestamp(milliseconds: .max)
+  }
 
   /// Judges an event and describes it in `event`, which counts only when nothing is returned.
   @inline(__always)
@@ -26,7 +31,7 @@ struct EventValidator {
     guard time.kind == JSONKind.string, let occurredAt = OccurredAt.parse(time, in: body) else { return .occurredAt }
     event.occurredAt = occurredAt
     event.occurredAtOffset = Int(time.begin) - begin
-    event.isClamped = judgesTime && isOutOfRange(occurredAt)
+    event.isClamped = occurredAt < earliest || occurredAt > latest
     return Self.violation(of: facts.pointee.properties)
   }
 
@@ -87,10 +92,6 @@ struct EventValidator {
     return token.withUnescaped(in: body, capacity: EventsLimits.idLengthMax * 4) { bytes in
       bytes.map { event_hash($0.baseAddress, $0.count) } ?? 0
     }
-  }
-
-  private func isOutOfRange(_ occurredAt: Timestamp) -> Bool {
-    occurredAt < receivedAt - EventsLimits.pastMax || occurredAt > receivedAt + EventsLimits.futureMax
   }
 
   @inline(__always)

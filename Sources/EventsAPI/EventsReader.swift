@@ -94,6 +94,10 @@ public final class EventsReader {
   }
 
   private func judge(_ scan: event_scan, _ body: UnsafeRawPointer, _ validator: EventValidator) {
+    // Out of the property while it is filled: every access to that is checked.
+    var accepted: [AcceptedEvent] = []
+    swap(&accepted, &self.accepted)
+    defer { swap(&accepted, &self.accepted) }
     for index in 0..<scan.count {
       let facts = scan.events + index
       var event = AcceptedEvent()

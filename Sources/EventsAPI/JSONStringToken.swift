@@ -10,7 +10,7 @@ enum JSONStringToken {
   /// The text of the whole token, quotes included, of so many bytes.
   static func unescaped(_ token: UnsafeRawPointer, length: Int) -> String {
     let bytes = [UInt8](unsafeUninitializedCapacity: max(length, 1)) { buffer, count in
-      count = json_text_unescape(token + 1, length - 2, buffer.baseAddress, buffer.count)
+      count = json_text_unescape(token + 1, length - 2, json_surrogates_replaced, buffer.baseAddress, buffer.count)
     }
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -26,7 +26,6 @@ public final class RecordLines {
   private var headReceivedAt = Timestamp(milliseconds: .min)
   /// `,"occurred_at_used":"…"` for `headReceivedAt`.
   private var occurredAtUsed: [UInt8] = []
-  private var details: [UInt8] = []
 
   /// - Parameter relay: the instance's id, `relay` in each line.
   public init(relay: String, capacity: Int = 64 * 1024) {
@@ -63,16 +62,24 @@ public final class RecordLines {
     _ event: StoredEvent, app: String, bytes source: UnsafeRawBufferPointer, deadLetter: DeadLetterDetails? = nil
   ) {
     if event.receivedAt != headReceivedAt || event.kind != headKind || app != headApp { makeHead(event, app) }
-    details.removeAll(keepingCapacity: true)
-    if event.index.flags.contains(.clamped) { details += occurredAtUsed }
-    deadLetter?.write(to: &details)
-    reserve(head.count + 20 + details.count + Self.eventName.count + source.count + 2)
-    put(head)
-    put(event.sequence)
-    put(details)
-    put(Self.eventName)
-    if event.index.flags.contains(.lineBreaks) { putOnOneLine(source) } else { put(source) }
-    put(Self.closing)
+    var extra = event.index.flags.contains(.clamped) ? occurredAtUsed : []
+    deadLetter?.write(to: &extra)
+    reserve(head.count + 20 + extra.count + Self.eventName.count + source.count + 2)
+    // One pointer through the whole line: each look at a member of a class is checked for overlap.
+    guard var end = buffer.baseAddress.map({ $0 + used }) else { return }
+    let start = end
+    end = Self.put(head, at: end)
+    end = Self.put(event.sequence, at: end)
+    if !extra.isEmpty { end = Self.put(extra, at: end) }
+    end = Self.put(Self.eventName, at: end)
+    if event.index.flags.contains(.lineBreaks) {
+      end = Self.putOnOneLine(source, at: end)
+    } else if let bytes = source.baseAddress {
+      memcpy(end, bytes, source.count)
+      end += source.count
+    }
+    end.storeBytes(of: UInt16(littleEndian: 0x0A7D), as: UInt16.self)  // }\n
+    used += end - start + 2
   }
 
   /// Where the event's own bytes stand in a line, with or without its line feed; nil when it is no record.
@@ -93,7 +100,6 @@ public final class RecordLines {
   /// What every line begins with.
   static let opening = Array(#"{"received_at":""#.utf8)
   private static let eventName = Array(#","event":"#.utf8)
-  private static let closing = Array("}\n".utf8)
 
   private func makeHead(_ event: StoredEvent, _ app: String) {
     headReceivedAt = event.receivedAt
@@ -126,15 +132,14 @@ extension RecordLines {
     buffer = grown
   }
 
-  private func put(_ bytes: [UInt8]) { bytes.withUnsafeBytes { put($0) } }
-
-  private func put(_ bytes: UnsafeRawBufferPointer) {
-    guard let source = bytes.baseAddress else { return }
-    memcpy(buffer.baseAddress! + used, source, bytes.count)
-    used += bytes.count
+  private static func put(_ bytes: [UInt8], at end: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    bytes.withUnsafeBytes { bytes in
+      if let source = bytes.baseAddress { memcpy(end, source, bytes.count) }
+    }
+    return end + bytes.count
   }
 
-  private func put(_ number: UInt64) {
+  private static func put(_ number: UInt64, at end: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     var digits = 1
     var rest = number
     while rest >= 10 {
@@ -142,20 +147,20 @@ extension RecordLines {
       digits += 1
     }
     rest = number
-    var at = used + digits
-    used = at
-    repeat {
-      at -= 1
-      buffer[at] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+    for at in stride(from: digits - 1, through: 0, by: -1) {
+      end.storeBytes(of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: at, as: UInt8.self)
       rest /= 10
-    } while rest > 0
+    }
+    return end + digits
   }
 
   /// JSON has no line break inside a string, so that each one here stands between tokens.
-  private func putOnOneLine(_ bytes: UnsafeRawBufferPointer) {
-    for byte in bytes {
-      buffer[used] = byte == 0x0A || byte == 0x0D ? UInt8(ascii: " ") : byte
-      used += 1
+  private static func putOnOneLine(
+    _ bytes: UnsafeRawBufferPointer, at end: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    for (at, byte) in bytes.enumerated() {
+      end.storeBytes(of: byte == 0x0A || byte == 0x0D ? UInt8(ascii: " ") : byte, toByteOffset: at, as: UInt8.self)
     }
+    return end + bytes.count
   }
 }

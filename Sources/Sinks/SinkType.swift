@@ -20,6 +20,9 @@ public protocol SinkType: Sendable {
   /// What users write as the sink's `type`.
   var name: String { get }
 
+  /// Looks whether a sink can be made from the settings, without making it: for `check`.
+  func check(_ settings: SinkSettings) throws(SinkFault)
+
   /// Makes a sink, not started yet.
   func make(_ settings: SinkSettings, _ context: SinkContext) throws(SinkFault) -> any Destination
 }

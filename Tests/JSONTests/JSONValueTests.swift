@@ -28,4 +28,11 @@ struct JSONValueTests {
     let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
     #expect(throws: JSONError.self) { try JSONValue(parsing: deep) }
   }
+
+  @Test("takes numbers of any size and lone surrogates, which become U+FFFD")
+  func unusual() throws {
+    let value = try JSONValue(parsing: #"{"n":[99999999999999999999,1e999],"s":"a\ud800b"}"#)
+    #expect(value["n"] == [.number("99999999999999999999"), .number("1e999")])
+    #expect(value["s"]?.string == "a\u{FFFD}b")
+  }
 }

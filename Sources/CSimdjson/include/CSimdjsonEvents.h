@@ -28,14 +28,14 @@ enum {
 struct event_token {
   uint32_t begin;
   uint32_t end;
-  uint8_t kind;
+  uint16_t kind;
   /// A string with a backslash in it.
   bool is_escaped;
 };
 
 /// What the rules ask of `properties`. Where a key stands twice its last value counts, once.
 struct event_properties {
-  uint8_t kind;
+  uint16_t kind;
   /// A key of no or more than `property_key_scalars_max` characters.
   bool has_bad_key;
   /// A value that is an object or an array.
@@ -54,7 +54,7 @@ struct event_facts {
   uint32_t end;
   /// Bytes of the shortest JSON; exact when the element's own bytes are more than `event_bytes_max`, else those.
   uint32_t size;
-  uint8_t kind;
+  uint16_t kind;
   /// A line feed or carriage return stands between its tokens.
   bool has_line_breaks;
   struct event_token event_id;
@@ -105,9 +105,16 @@ struct event_scan event_scanner_read_event(struct event_scanner *scanner, const 
 /// How many Unicode scalars a string has; a lone surrogate's escape counts as one.
 size_t json_text_scalars(const void *text, size_t length);
 
-/// Writes the unescaped UTF-8 to `out` and returns how many bytes that are: more than `capacity` when they don't fit.
-/// A lone surrogate's escape becomes the three bytes that UTF-8's scheme would give it.
-size_t json_text_unescape(const void *text, size_t length, void *out, size_t capacity);
+/// What becomes of a lone surrogate's escape.
+enum json_surrogates {
+  /// The three bytes that UTF-8's scheme would give it: different ones stay different.
+  json_surrogates_kept,
+  /// U+FFFD, so that the whole is UTF-8.
+  json_surrogates_replaced,
+};
+
+/// Writes the unescaped bytes to `out` and returns how many they are: more than `capacity` when they don't fit.
+size_t json_text_unescape(const void *text, size_t length, enum json_surrogates surrogates, void *out, size_t capacity);
 
 /// The hash of some bytes that is kept on disk; see `hash.cpp`. Never 0.
 uint64_t event_hash(const void *bytes, size_t length);

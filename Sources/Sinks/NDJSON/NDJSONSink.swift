@@ -65,17 +65,21 @@ public final class NDJSONSink: Destination {
     _ configuration: NDJSONSinkConfiguration, subscription: any Subscription,
     isDiskLow: @escaping @Sendable () -> Bool, clock: WallClock, logger: Logger, system: FileSystem
   ) throws(SinkFault) {
-    do throws(PathPatternError) {
-      pattern = try PathPattern(configuration.path)
-    } catch {
-      throw SinkFault(sink: configuration.name, key: "path", message: error.description)
-    }
+    pattern = try Self.pattern(of: configuration)
     self.configuration = configuration
     self.subscription = subscription
     self.isDiskLow = isDiskLow
     self.clock = clock
     self.logger = logger
     self.system = system
+  }
+
+  static func pattern(of configuration: NDJSONSinkConfiguration) throws(SinkFault) -> PathPattern {
+    do throws(PathPatternError) {
+      return try PathPattern(configuration.path)
+    } catch {
+      throw SinkFault(sink: configuration.name, key: "path", message: error.description)
+    }
   }
 
   public var name: String { configuration.name }
@@ -147,10 +151,14 @@ extension NDJSONSink {
   }
 
   private func publish(_ condition: NDJSONWorker.Condition) {
-    let settled = subscription.ledger.settled.total
-    let done = state.withLock { state in
+    let isAsked = state.withLock { state in
       state.condition = condition
       state.stepSince = nil
+      return !state.flushes.isEmpty
+    }
+    guard isAsked else { return }
+    let settled = subscription.ledger.settled.total
+    let done = state.withLock { state in
       let done = state.flushes.filter { $0.target <= settled }
       state.flushes.removeAll { $0.target <= settled }
       return done

@@ -93,13 +93,14 @@ extension NDJSONWorker {
   func synchronize() throws(NDJSONFailure) {
     syncDue = nil
     guard let file else { return }
+    let place: RecordFile.Place
     do throws(FileError) {
+      // In this order: once the mark has moved, nothing may fail before what it covers is acknowledged.
+      place = try file.look()
       try file.sync()
     } catch {
       throw .file(error)
     }
-    // When looking fails, the next look tells; what is synced is synced.
-    let place = (try? file.look()) ?? .unchanged
     if place == .deleted || place == .shortened {
       warn("line file was removed or cut by somebody else; a new one is begun", file.path)
       leave(ended: place == .shortened)

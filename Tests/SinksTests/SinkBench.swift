@@ -1,0 +1,105 @@
+import Clocks
+import EventLog
+import Foundation
+import JSON
+import Observability
+import Records
+import Synchronization
+import TestSupport
+
+@testable import Sinks
+
+/// A sink's worker over a log in memory, with a directory, a clock and faults of its own.
+final class SinkBench {
+  let directory = TemporaryDirectory()
+  let log = MemoryLog()
+  /// 2026-10-23T12:04:31.512Z
+  var time = Timestamp(milliseconds: 1_792_757_071_512)
+  /// The monotonic moment given to the next step.
+  var now = ContinuousClock.now
+  let faults = Faults()
+  let isDiskLow = Flag()
+  var configuration: NDJSONSinkConfiguration
+  private(set) var worker: NDJSONWorker!
+
+  /// The calls that fail, and with what.
+  final class Faults: Sendable {
+    private let codes = Mutex<[FileError.Operation: Int32]>([:])
+    subscript(_ operation: FileError.Operation) -> Int32 {
+      get { codes.withLock { $0[operation] ?? 0 } }
+      set { codes.withLock { $0[operation] = newValue } }
+    }
+    func clear() { codes.withLock { $0 = [:] } }
+  }
+
+  final class Flag: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isSet: Bool {
+      get { flag.load(ordering: .relaxed) }
+      set { flag.store(newValue, ordering: .relaxed) }
+    }
+  }
+
+  init(
+    path: String = "%Y/%m/%d/%H.ndjson", size: Int = 0, every: Duration = .seconds(3600), retention: Duration? = nil
+  ) {
+    configuration = NDJSONSinkConfiguration(
+      name: "raw", path: "\(directory.path)/\(path)", rotateSize: size, rotateEvery: every, retention: retention,
+      relay: "r-1")
+    restart()
+  }
+
+  /// Begins anew from what was committed, as after a `kill -9`.
+  func restart() {
+    worker = nil
+    let (faults, isDiskLow, time) = (faults, isDiskLow, time)
+    worker = NDJSONWorker(
+      configuration, pattern: try! PathPattern(configuration.path), subscription: log.subscribe(),
+      isDiskLow: { isDiskLow.isSet }, clock: WallClock { time }, logger: .silent,
+      system: FileSystem { operation, _ in faults[operation] })
+  }
+
+  @discardableResult
+  func add(_ count: Int = 1, at moment: Timestamp? = nil) -> UInt64 {
+    for _ in 1..<max(count, 1) { log.append(#"{"a":1}"#, at: moment ?? time) }
+    return log.append(#"{"a":1}"#, at: moment ?? time)
+  }
+
+  /// Steps until there is nothing more to do at once; what is written is synced then when `settles`.
+  @discardableResult
+  func run(settles: Bool = true) -> NDJSONWorker.Next {
+    while true {
+      let next = worker.step(now: now, settles: settles)
+      if next != .again { return next }
+    }
+  }
+
+  var files: [String] {
+    let all = FileManager.default.enumerator(atPath: directory.path)?.compactMap { $0 as? String } ?? []
+    return all.filter { FileManager.default.contents(atPath: directory.file($0)) != nil && !isDirectory($0) }.sorted()
+  }
+
+  private func isDirectory(_ name: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: directory.file(name), isDirectory: &isDirectory)
+      && isDirectory.boolValue
+  }
+
+  /// The sequence numbers in a file, in its order; -1 for what is no whole record.
+  func sequences(_ file: String) -> [Int] {
+    let bytes = readFile(directory.file(file)) ?? []
+    if bytes.isEmpty { return [] }
+    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let hasEnd = lines.removeLast().isEmpty
+    return lines.map { (try? JSONValue(parsing: Array($0)))?["seq"]?.integer() ?? -1 } + (hasEnd ? [] : [-1])
+  }
+
+  /// The sequence numbers in all files, sorted.
+  var allSequences: [Int] { files.flatMap(sequences).sorted() }
+
+  /// Whether every event is in the files, each once.
+  var isExact: Bool { allSequences == Array(1...max(1, log.count)) }
+
+  func move(_ from: String, _ to: String) { rename(directory.file(from), directory.file(to)) }
+  func delete(_ name: String) { try? FileManager.default.removeItem(atPath: directory.file(name)) }
+}
