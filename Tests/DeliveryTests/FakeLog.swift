@@ -20,7 +20,8 @@ final class FakeLog: Sendable {
   }
 
   struct State: Sendable {
-    var records: [Record] = []
+    var records: [String: [Record]] = [:]
+    var count = 0
     var nextSequence: UInt64 = 1
     var disk = Disk()
     var commitFault: String?
@@ -48,7 +49,8 @@ final class FakeLog: Sendable {
         occurredAtOffset: occurredAtOffset, occurredAt: receivedAt, flags: flags)
       let event = StoredEvent(
         sequence: sequence, index: index, kind: kind, dialect: 0, receivedAt: receivedAt, appIndex: 0, offset: 0)
-      state.records.append(Record(event: event, app: app, bytes: Array(text.utf8)))
+      state.count += 1
+      state.records[app, default: []].append(Record(event: event, app: app, bytes: Array(text.utf8)))
       return sequence
     }
   }
@@ -60,6 +62,8 @@ final class FakeSubscription: Subscription {
     var settled: Set<UInt64>
     var tally: Tally
     var cursors: [String: UInt64] = [:]
+    /// By app, how many records at the front are settled.
+    var floors: [String: Int] = [:]
     var wake: (@Sendable () -> Void)?
     var reads = 0
   }
@@ -79,19 +83,27 @@ final class FakeSubscription: Subscription {
   /// Says that events have come.
   func progress() { state.withLock { $0.wake }?() }
 
-  private func open(_ app: String? = nil) -> [FakeLog.Record] {
-    let records = log.state.withLock { $0.records }
+  /// The app's records that are not settled.
+  private func open(_ app: String) -> [FakeLog.Record] {
+    let records = log.state.withLock { $0.records[app] ?? [] }
     return state.withLock { state in
-      records.filter { (app == nil || $0.app == app) && !state.settled.contains($0.event.sequence) }
+      var floor = state.floors[app] ?? 0
+      while floor < records.count, state.settled.contains(records[floor].event.sequence) { floor += 1 }
+      state.floors[app] = floor
+      return records[floor...].filter { !state.settled.contains($0.event.sequence) }
     }
   }
 
+  private var apps: [String] { log.state.withLock { $0.records.keys.sorted() } }
+
   func readyLanes() -> [Lane] {
-    let cursors = state.withLock { $0.cursors }
-    return Set(open().filter { $0.event.sequence >= cursors[$0.app] ?? 0 }.map(\.app)).sorted().map { .app($0) }
+    apps.filter { app in
+      let cursor = state.withLock { $0.cursors[app] } ?? 0
+      return (open(app).last?.event.sequence ?? 0) >= max(cursor, 1)
+    }.map { .app($0) }
   }
 
-  func pendingLanes() -> [Lane] { Set(open().map(\.app)).sorted().map { .app($0) } }
+  func pendingLanes() -> [Lane] { apps.filter { !open($0).isEmpty }.map { .app($0) } }
 
   func read(_ lane: Lane, limit: ReadLimit, into batch: EventBatch) throws(LogError) -> Bool {
     if let fault = log.state.withLock({ $0.readFault }) { throw LogError(fault) }
@@ -127,7 +139,7 @@ final class FakeSubscription: Subscription {
   func rewind(_ lane: Lane) { state.withLock { $0.cursors[lane.app ?? ""] = nil } }
 
   func acknowledge(_ lane: Lane, _ range: ClosedRange<UInt64>, _ tally: Tally) {
-    let covered = open(lane.app).filter { range.contains($0.event.sequence) }
+    let covered = open(lane.app ?? "").filter { range.contains($0.event.sequence) }
     precondition(UInt64(covered.count) == tally.total, "the tally must count what was unacknowledged")
     state.withLock { state in
       for record in covered { state.settled.insert(record.event.sequence) }
@@ -149,19 +161,20 @@ final class FakeSubscription: Subscription {
   var attachment: JSONValue? { log.disk.attachment }
 
   func pending(_ lane: Lane) -> Pending {
-    let records = open(lane.app)
+    let records = open(lane.app ?? "")
     return Pending(events: records.count, oldestReceivedAt: records.first?.event.receivedAt)
   }
 
   var pending: Pending {
-    let records = open()
-    return Pending(events: records.count, oldestReceivedAt: records.first?.event.receivedAt)
+    let lanes = apps.map { pending(.app($0)) }
+    return Pending(
+      events: lanes.reduce(0) { $0 + $1.events }, oldestReceivedAt: lanes.compactMap(\.oldestReceivedAt).min())
   }
 
   var ledger: Ledger {
-    let accepted = log.state.withLock { $0.records.count }
+    let accepted = log.state.withLock { $0.count }
     let tally = state.withLock { $0.tally }
-    return Ledger(accepted: UInt64(accepted), settled: tally, waiting: UInt64(open().count))
+    return Ledger(accepted: UInt64(accepted), settled: tally, waiting: UInt64(accepted) - tally.total)
   }
 
   func discard() throws(LogError) {}

@@ -19,6 +19,8 @@ final class Simulation: DeliveryScheduler {
     var cancelled: Set<Int> = []
     var nextID = 0
     var arrival: CheckedContinuation<Void, Never>?
+    /// A driven call has returned.
+    var hasReturned = false
   }
 
   private let state = Mutex(State())
@@ -82,13 +84,44 @@ final class Simulation: DeliveryScheduler {
   func settleNext() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
-        if !state.jobs.isEmpty { return true }
+        if !state.jobs.isEmpty || state.hasReturned { return true }
         state.arrival = continuation
         return false
       }
       if isThere { continuation.resume() }
     }
     settle()
+  }
+
+  /// Runs what there is to do until a call from outside has returned.
+  ///
+  /// - Parameter meanwhile: what the test does once the call has begun.
+  func drive<Value: Sendable>(
+    _ call: @escaping @Sendable () async -> Value, meanwhile: () -> Void = {}
+  ) async -> Value {
+    let box = Box<Value>()
+    Task {
+      let value = await call()
+      box.result.withLock { $0 = value }
+      state.withLock { state in
+        state.hasReturned = true
+        defer { state.arrival = nil }
+        return state.arrival
+      }?.resume()
+    }
+    await settleNext()
+    meanwhile()
+    while true {
+      if let value = box.result.withLock({ $0 }), state.withLock({ $0.hasReturned }) {
+        state.withLock { $0.hasReturned = false }
+        return value
+      }
+      await settleNext()
+    }
+  }
+
+  private final class Box<Value: Sendable>: Sendable {
+    let result = Mutex<Value?>(nil)
   }
 
   /// Lets time pass, everything happening at its moment.
