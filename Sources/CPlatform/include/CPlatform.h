@@ -9,4 +9,7 @@
 /// Uses the processor's own instruction where there is one.
 uint32_t platform_crc32c(uint32_t crc, const void *bytes, size_t length);
 
+/// Names the calling thread, for tools that list threads; what is past 15 bytes is cut off.
+void platform_name_thread(const char *name);
+
 #endif

@@ -1,0 +1,128 @@
+import Clocks
+import Observability
+
+extension FileLog {
+  /// Opens the log, making its directories when they aren't there.
+  ///
+  /// - Parameters:
+  ///   - directory: where the segments lie.
+  ///   - positions: where the destinations' records lie.
+  /// - Throws: ``LogError`` when a directory can't be used, or when a newer program wrote what is in it.
+  public static func open(
+    directory: String, positions: String, configuration: FileLogConfiguration, disk: any Disk = RealDisk(),
+    clock: WallClock = .system, logger: Logger, metrics: MetricsRegistry
+  ) throws(LogError) -> FileLog {
+    try open(
+      directory: directory, positions: positions, configuration: configuration, disk: disk, clock: clock,
+      logger: logger, metrics: metrics, tuning: FileLogTuning())
+  }
+
+  static func open(
+    directory: String, positions: String, configuration: FileLogConfiguration, disk: any Disk, clock: WallClock,
+    logger: Logger, metrics: MetricsRegistry, tuning: FileLogTuning
+  ) throws(LogError) -> FileLog {
+    try asLogError { () throws(DiskError) in
+      try disk.makeDirectory(directory)
+      try disk.makeDirectory(positions)
+    }
+    let store = PositionStore(directory: positions, disk: disk, logger: logger)
+    let records = try store.readAll()
+    let known = records.compactMap { if case .record(let record) = $0.1 { record } else { nil } }
+
+    let names = AppTable()
+    var opening = LogOpening(
+      directory: directory, disk: disk, names: names, logger: logger,
+      segmentSize: configuration.effectiveSegmentSize, sparesMax: tuning.sparesMax,
+      floor: known.map(\.through).max() ?? 0, acceptedFloor: known.map(\.logAccepted).max() ?? 0)
+    try opening.run()
+
+    let freeSpace = FreeSpace(path: directory, minimum: configuration.minFreeDisk, disk: disk)
+    let catalog = SegmentCatalog(
+      directory: directory, disk: disk, names: names, logger: logger, segments: opening.segments,
+      publishedEnd: opening.nextSequence, acceptedEvents: opening.acceptedEvents)
+    let files = SegmentFiles(
+      catalog: catalog, segmentSize: configuration.effectiveSegmentSize, freeSpace: freeSpace, clock: clock,
+      logger: logger, tuning: tuning, spares: opening.spares, nextNumber: opening.nextNumber)
+    mendFooters(opening.unfooted, files, logger)
+
+    let keeper = LogKeeper(files: files, store: store, configuration: configuration, logger: logger, metrics: metrics)
+    let corruptRecords = metrics.counter(
+      "event_relay_log_corrupt_records_total", "Records of the log whose checksums are wrong.")
+    corruptRecords.add(opening.corruptRecords)
+    let writer = makeWriter(opening, configuration, tuning, freeSpace, names, logger, metrics, keeper)
+    keeper.writer = writer
+    let context = LogReadingContext(catalog: catalog) { segment, entry in
+      guard catalog.reportDamage(segment, offset: entry.offset) else { return }
+      corruptRecords.add()
+      tellDamage(
+        segment.path, offset: entry.offset, lost: entry.first(in: segment)..<entry.last(in: segment) + 1, logger)
+    }
+    let log = try FileLog(
+      keeper: keeper, writer: writer, freeSpace: freeSpace, corruptRecords: corruptRecords, context: context,
+      tuning: tuning, logger: logger, newestRecordAtStart: opening.newestReceivedAt, tornWrites: opening.tornWrites)
+    try log.takeUp(records)
+    log.register(metrics)
+    return log
+  }
+
+  private static func mendFooters(
+    _ unfooted: [LogWriter.ActiveSegment], _ files: SegmentFiles, _ logger: Logger
+  ) {
+    for segment in unfooted {
+      do throws(DiskError) {
+        try files.seal(segment)
+      } catch {
+        // What was found by reading the segment through stays in memory.
+        files.catalog.update(segment.segment) { $0.isSealed = true }
+        logger.warning(
+          "a segment's footer can't be written", about: segment.segment.path, ["why": .text(error.description)])
+      }
+    }
+  }
+
+  private static func makeWriter(
+    _ opening: LogOpening, _ configuration: FileLogConfiguration, _ tuning: FileLogTuning, _ freeSpace: FreeSpace,
+    _ names: AppTable, _ logger: Logger, _ metrics: MetricsRegistry, _ keeper: LogKeeper
+  ) -> LogWriter {
+    var given = LogWriter.Given()
+    if let active = opening.active {
+      given.end = active.segment.dataEnd
+      given.frames = active.segment.directory?.frames ?? 0
+      given.apps = Set(active.segment.allShares.map(\.app))
+    }
+    let writer = LogWriter(
+      configuration: configuration, tuning: tuning, freeSpace: freeSpace, names: names, logger: logger,
+      metrics: metrics, active: opening.active, given: given, nextSequence: opening.nextSequence)
+    writer.failure = opening.failure
+    writer.effects = LogWriter.Effects(
+      publish: { keeper.publish($0, $1) }, wake: { keeper.wake() }, roll: { keeper.roll($0) })
+    return writer
+  }
+
+  /// Takes up every destination that has a record.
+  private func takeUp(_ records: [(destination: String, PositionStore.Found)]) throws(LogError) {
+    for (destination, found) in records {
+      switch found {
+      case .unreadable(let error): keeper.setUnreadable(destination, error)
+      case .record(let record):
+        try keeper.add { () throws(LogError) in try subscription(record, isNew: false) }
+      case .damaged:
+        let oldest = catalog.all.first?.firstSequence ?? catalog.monitor.withLock { catalog.publishedEnd }
+        var record = PositionRecord(destination: destination, through: oldest)
+        record.countersSince = files.clock.now
+        try keeper.add { () throws(LogError) in
+          let subscription = try subscription(record, isNew: true)
+          try subscription.writeFirstRecord()
+          return subscription
+        }
+      }
+    }
+    keeper.free()
+  }
+
+  func subscription(_ record: PositionRecord, isNew: Bool) throws(LogError) -> FileSubscription {
+    try FileSubscription(
+      record, isNew: isNew, context: context, store: keeper.store, tuning: tuning, logger: logger,
+      didCommit: { [weak keeper] in keeper?.free() }, didDiscard: { [weak keeper] in keeper?.remove($0) })
+  }
+}

@@ -1,0 +1,158 @@
+import Clocks
+import Observability
+
+extension FileSubscription {
+  /// Makes the lanes' states from a record and the log.
+  func restoreLanes(_ record: PositionRecord) throws(LogError) {
+    for app in appsPresent() {
+      let name = app == .all ? "" : catalog.names.name(of: app)
+      try restore(app, record.marks(of: name))
+    }
+    // What nobody's lane will ever hand out.
+    if mode == .apps, let lost = lanes[.unknown] {
+      let count = settle(lost, 0...UInt64.max - 1, assumed: lost.pending)
+      settled.add(.lost, UInt64(count))
+      lanes[.unknown] = nil
+    }
+  }
+
+  /// Whose events the log holds.
+  private func appsPresent() -> Set<AppID> {
+    if mode == .all { return [.all] }
+    var apps: Set<AppID> = []
+    catalog.monitor.withLock {
+      for segment in catalog.segments {
+        for share in segment.allShares where share.app != .all && share.frames > 0 { apps.insert(share.app) }
+      }
+    }
+    return apps
+  }
+
+  private func restore(_ app: AppID, _ marks: LaneMarks) throws(LogError) {
+    let lane = LaneState(app: app, marks: marks)
+    guard seen > marks.low + 1 else { return }
+    for gap in marks.unsettled(in: marks.low + 1...seen - 1) {
+      try lane.directory.count(catalog, in: gap) { segment, events in
+        guard events > 0 else { return }
+        lane.pending += events
+        owed[segment.number, default: 0] += events
+        lane.last = min(seen - 1, max(lane.last, catalog.share(of: app, in: segment)?.last ?? 0))
+      }
+    }
+    guard lane.pending > 0 else { return }
+    lanes[app] = lane
+    ready.insert(app)
+  }
+
+  /// What `accepted` is counted from: the log's own count less this.
+  var acceptedBase: Int64 {
+    let total = catalog.monitor.withLock { catalog.acceptedEvents - (catalog.publishedEnd - seen) }
+    return Int64(bitPattern: total) - Int64(bitPattern: accepted)
+  }
+
+  /// Counts what the destination was ever owed from the log's own count, and makes the books balance with what is there.
+  func balance(_ record: PositionRecord) {
+    let total = catalog.monitor.withLock { catalog.acceptedEvents }
+    let known = Int64(bitPattern: total) - record.acceptedBase
+    let found = settled.total + UInt64(waiting)
+    accepted = found
+    guard known != Int64(bitPattern: found) else { return }
+    if known > Int64(bitPattern: found) {
+      let missing = UInt64(known) - found
+      settled.add(.lost, missing)
+      accepted += missing
+      logger.error(
+        "events that this destination was owed are no longer in the log: counted as lost", about: destination,
+        ["events": .integer(Int(missing))])
+    } else {
+      logger.warning(
+        "the destination's record counts more events than the log has taken in: was a backup put back?",
+        about: destination, ["events": .integer(Int(Int64(bitPattern: found) - known))])
+    }
+  }
+
+  // MARK: From lanes by app to one lane and back
+
+  /// Goes over to the one lane of all apps, with the same events owed.
+  func mergeLanes() {
+    let before = lanes.filter { $0.value.pending > 0 }
+    let low = before.values.map(\.marks.low).min() ?? seen - 1
+    let merged = LaneState(app: .all, marks: LaneMarks(low: low))
+    mode = .all
+    lanes = [:]
+    ready = []
+    owed = [:]
+    // What a lane without anything owed had is settled; so is what stands in no gap of its app's.
+    let byApp = before.mapValues(\.marks)
+    do throws(LogError) {
+      try markSettled(in: merged, by: byApp)
+      for gap in merged.marks.unsettled(in: low + 1...max(low + 1, seen - 1)) where seen > low + 1 {
+        try merged.directory.count(catalog, in: gap) { segment, events in
+          merged.pending += events
+          owed[segment.number, default: 0] += events
+          merged.last = min(seen - 1, max(merged.last, catalog.share(of: .all, in: segment)?.last ?? 0))
+        }
+      }
+    } catch {
+      logger.error("a segment's directory can't be read", about: destination, ["why": .text(error.description)])
+    }
+    lanes[.all] = merged
+    if merged.isReady { ready.insert(.all) }
+  }
+
+  private func markSettled(in merged: LaneState, by marks: [AppID: LaneMarks]) throws(LogError) {
+    let low = merged.marks.low
+    guard seen > low + 1, marks.values.contains(where: { $0.low != low || !$0.above.isEmpty }) || hasSettledApps(marks)
+    else { return }
+    for app in appsOfAllSegments() {
+      var cursor = DirectoryCursor(app: app)
+      guard try cursor.seek(catalog, to: low + 1) else { continue }
+      let marks = marks[app] ?? LaneMarks(low: seen - 1)
+      repeat {
+        guard let segment = cursor.segment, let entry = try cursor.entry(catalog) else { break }
+        let range = entry.first(in: segment)...min(entry.last(in: segment), seen - 1)
+        guard range.lowerBound < seen else { break }
+        if range.upperBound <= marks.low {
+          merged.marks.above.insert(range)
+        } else {
+          if marks.low >= range.lowerBound { merged.marks.above.insert(range.lowerBound...marks.low) }
+          for settled in marks.above.ranges where settled.overlaps(range) {
+            merged.marks.above.insert(settled.clamped(to: range))
+          }
+        }
+      } while try cursor.advance(catalog)
+    }
+  }
+
+  private func hasSettledApps(_ marks: [AppID: LaneMarks]) -> Bool {
+    appsOfAllSegments().contains { marks[$0] == nil }
+  }
+
+  private func appsOfAllSegments() -> Set<AppID> {
+    var apps: Set<AppID> = []
+    catalog.monitor.withLock {
+      for segment in catalog.segments {
+        for share in segment.allShares where share.app != .all && share.frames > 0 { apps.insert(share.app) }
+      }
+    }
+    return apps
+  }
+
+  /// Goes over to lanes by app, each with the marks of the one lane there was.
+  func splitLanes() {
+    let marks = lanes[.all]?.marks ?? LaneMarks(low: seen - 1)
+    mode = .apps
+    lanes = [:]
+    ready = []
+    owed = [:]
+    do throws(LogError) {
+      for app in appsPresent() { try restore(app, marks) }
+    } catch {
+      logger.error("a segment's directory can't be read", about: destination, ["why": .text(error.description)])
+    }
+    if let lost = lanes[.unknown] {
+      settled.add(.lost, UInt64(settle(lost, 0...UInt64.max - 1, assumed: lost.pending)))
+      lanes[.unknown] = nil
+    }
+  }
+}

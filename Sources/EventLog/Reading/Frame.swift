@@ -1,0 +1,24 @@
+/// A frame in memory whose checksums hold and which is the one the directory names.
+struct Frame {
+  let header: FrameHeader
+  let start: UnsafeMutableRawPointer
+
+  init?(_ entry: DirectoryEntry, _ segment: Segment, _ start: UnsafeMutableRawPointer) {
+    guard case .header(let header) = FrameHeader.read(start, available: entry.length, life: segment.life),
+      header.length == entry.length, header.firstSequence == entry.first(in: segment), header.eventCount == entry.count,
+      crc32c(UnsafeRawPointer(start) + header.payloadOffset, header.payloadLength) == header.payloadCRC
+    else { return nil }
+    self.header = header
+    self.start = start
+  }
+
+  /// The place of the frame's app in the batch's list, which it joins when it isn't the last one there.
+  func app(into batch: EventBatch) -> Int {
+    let bytes = UnsafeRawBufferPointer(start: start + FrameHeader.size, count: header.appLength)
+    if let last = batch.apps.last, last.utf8.count == bytes.count, last.utf8.elementsEqual(bytes) {
+      return batch.apps.count - 1
+    }
+    batch.apps.append(String(decoding: bytes, as: UTF8.self))
+    return batch.apps.count - 1
+  }
+}

@@ -1,0 +1,179 @@
+import Clocks
+import Glibc
+import Observability
+
+extension LogOpening {
+  /// Reads a segment's first and last bytes.
+  func look(_ number: UInt64) throws(LogError) -> Found {
+    let path = "\(directory)/\(SegmentName.segment(number))"
+    var found = try asLogError { () throws(DiskError) in
+      let file = try disk.open(path, .readWrite)
+      return Found(number: number, path: path, file: file, size: try file.size())
+    }
+    let window = ScanWindow(found.file, end: found.size)
+    let head = window.bytes(at: 0, SegmentHeader.size)
+    if let start = head.baseAddress {
+      switch SegmentHeader.read(start, available: head.count) {
+      case .header(let header): found.header = header.number == number ? header : nil
+      case .newer(let version): throw SegmentScan.newer(path, version)
+      case .broken: break
+      }
+    }
+    let tail = window.bytes(at: found.size - SegmentFooter.trailerSize, SegmentFooter.trailerSize)
+    guard found.size >= SegmentHeader.size + SegmentFooter.trailerSize, let start = tail.baseAddress else {
+      return found
+    }
+    switch SegmentFooter.Trailer.read(start) {
+    case .trailer(let trailer): if found.header?.life ?? trailer.life == trailer.life { found.trailer = trailer }
+    case .newer(let version): if found.header != nil { throw SegmentScan.newer(path, version) }
+    case .none: break
+    }
+    return found
+  }
+
+  /// What the header must have said, told from the first frame; nil when that is gone too.
+  func guessHeader(_ found: Found) throws(LogError) -> SegmentHeader? {
+    let bytes = ScanWindow(found.file, end: found.size).bytes(at: SegmentHeader.size, FrameHeader.size + 4096)
+    guard let start = bytes.baseAddress,
+      case .header(let frame) = FrameHeader.read(start, available: bytes.count, life: nil)
+    else { return nil }
+    let before = segments.last
+    // Only a frame that goes on where the segment before ended: the file may hold an earlier life's.
+    guard frame.firstSequence >= before?.endSequence ?? 0 else { return nil }
+    logger.error("a segment's header is damaged and was told from its first frame", about: found.path)
+    return SegmentHeader(
+      life: frame.life, number: found.number, firstSequence: frame.firstSequence,
+      previousEnd: before?.endSequence ?? frame.firstSequence,
+      acceptedBefore: before?.acceptedThrough ?? (frame.firstSequence == 0 ? 0 : frame.firstSequence - 1),
+      createdAt: frame.receivedAt)
+  }
+
+  /// A file of which nothing can be told isn't part of the log any more, but is kept.
+  mutating func setAside(_ found: Found) {
+    corruptRecords += 1
+    let aside = "\(directory)/damaged-\(found.number).bin"
+    logger.error(
+      "a segment's header and first frame are damaged: it is set aside, its events are lost", about: found.path,
+      ["kept_as": .text(aside), "offset": .integer(0)])
+    do throws(DiskError) {
+      try disk.rename(found.path, to: aside)
+      try disk.syncDirectory(directory)
+    } catch {
+      logger.warning("a damaged segment can't be set aside", about: found.path, ["why": .text(error.description)])
+    }
+  }
+
+  /// Adds a segment to the log.
+  mutating func take(_ found: Found, knownEnd: UInt64?, isLast: Bool) throws(LogError) {
+    guard let header = found.header else { return }
+    let segment = Segment(header, path: found.path, fileSize: found.size)
+    let trailer = found.trailer.flatMap { $0.life == header.life ? $0 : nil }
+    if let trailer {
+      let footer = try? SegmentFooter.read(found.file, trailer, names: names)
+      if let footer, footer.firstSequence == header.firstSequence, footer.endSequence >= footer.firstSequence {
+        segment.seal(footer: footer)
+        add(segment)
+        return
+      }
+      logger.warning("a segment's footer is damaged: it is read through instead", about: found.path)
+    }
+    let recovery = try SegmentRecovery(
+      found.file, header, end: trailer?.footerOffset ?? found.size, knownEnd: knownEnd, floor: isLast ? floor : 0,
+      names: names)
+    segment.directory = recovery.directory
+    segment.dataEnd = recovery.dataEnd
+    segment.endSequence = recovery.endSequence
+    report(recovery.damages, in: found.path)
+    let open = LogWriter.ActiveSegment(segment: segment, file: found.file)
+    if isLast && trailer == nil {
+      finishTail(recovery, found)
+      // Numbers that a position names are never given again: what comes next begins a segment of its own.
+      if max(recovery.endSequence, floor) > recovery.endSequence { unfooted.append(open) } else { active = open }
+    } else {
+      segment.isSealed = true
+      unfooted.append(open)
+    }
+    add(segment)
+  }
+
+  private mutating func add(_ segment: Segment) {
+    segments.append(segment)
+    if let latest = segment.share(of: .all)?.receivedAt.latest, latest.milliseconds > .min {
+      newestReceivedAt = max(newestReceivedAt ?? latest, latest)
+    }
+  }
+
+  private mutating func report(_ damages: [SegmentRecovery.Damage], in path: String) {
+    for damage in damages {
+      corruptRecords += 1
+      tellDamage(path, offset: damage.offset, lost: damage.lost, logger)
+    }
+  }
+
+  /// Copies a torn write aside, and makes sure that what is kept of the tail is on the disk and nothing else is.
+  private mutating func finishTail(_ recovery: SegmentRecovery, _ found: Found) {
+    if let torn = recovery.torn {
+      tornWrites += 1
+      keepAside(torn, found)
+    }
+    do throws(DiskError) {
+      // After a failed sync the system may hold in memory what the disk never got: write it once more.
+      let window = ScanWindow(found.file, end: recovery.dataEnd)
+      var offset = min(recovery.syncedOffset, recovery.dataEnd)
+      while offset < recovery.dataEnd {
+        let bytes = window.bytes(at: offset, min(ScanWindow.size, recovery.dataEnd - offset))
+        if bytes.isEmpty { break }
+        try found.file.write(bytes, at: offset)
+        offset += bytes.count
+      }
+      if let torn = recovery.torn {
+        let reach = min(torn.upperBound - recovery.dataEnd, Self.tornReachMax)
+        try found.file.writeBytes([UInt8](repeating: 0, count: max(0, reach)), at: recovery.dataEnd)
+      }
+      try found.file.syncData()
+    } catch {
+      failure = error.description
+      logger.error(
+        "the log can be read but not written: it takes no events", about: found.path, ["why": .text(error.description)])
+    }
+  }
+
+  private mutating func keepAside(_ torn: Range<Int>, _ found: Found) {
+    let window = ScanWindow(found.file, end: found.size)
+    let length = min(torn.count, Self.tornBytesMax)
+    let bytes = Array(window.bytes(at: torn.lowerBound, length).prefix(length))
+    let name = SegmentName.torn(found.number, offset: torn.lowerBound)
+    logger.warning(
+      "a write that never ended was cut off: no event of it was answered", about: found.path,
+      ["offset": .integer(torn.lowerBound), "kept_as": .text("\(directory)/\(name)")])
+    do throws(DiskError) {
+      let file = try disk.open("\(directory)/\(name)", .create)
+      try file.writeBytes(bytes, at: 0)
+    } catch {
+      logger.warning("a torn write can't be kept aside", about: found.path, ["why": .text(error.description)])
+      return
+    }
+    tornFiles.append(name)
+    while tornFiles.count > Self.tornFilesMax { try? disk.unlink("\(directory)/\(tornFiles.removeFirst())") }
+  }
+
+  func tellSkipped(_ end: UInt64) {
+    logger.error(
+      "a destination's position is past the log's end: what was between is gone, and its numbers are not given again",
+      about: directory, ["first": .integer(Int(end)), "last": .integer(Int(nextSequence) - 1)])
+  }
+}
+
+/// One line that names a damaged place and what went with it.
+func tellDamage(_ path: String, offset: Int, lost: Range<UInt64>, _ logger: Logger) {
+  if lost.isEmpty {
+    logger.error("a part of the log is damaged; no event is missing", about: path, ["offset": .integer(offset)])
+  } else {
+    logger.error(
+      "a record of the log is damaged: its events are lost", about: path,
+      [
+        "offset": .integer(offset), "first_lost": .integer(Int(lost.lowerBound)),
+        "last_lost": .integer(Int(lost.upperBound) - 1),
+      ])
+  }
+}

@@ -1,0 +1,166 @@
+import Clocks
+import Observability
+
+/// Keeps segments and destinations together: shows new events to readers, opens the next segment, frees finished ones.
+///
+/// `@unchecked`: what changes is guarded by `monitor`. Locks are taken in this order: the files', a subscription's
+/// commit lock, `monitor`, a subscription's own, the catalog's.
+final class LogKeeper: @unchecked Sendable {
+  let files: SegmentFiles
+  let catalog: SegmentCatalog
+  let store: PositionStore
+  let configuration: FileLogConfiguration
+  let logger: Logger
+  let droppedEvents: Counter
+  weak var writer: LogWriter?
+
+  private let monitor = Monitor()
+  private var subscriptions: [String: FileSubscription] = [:]
+  /// Destinations whose record can't be read: nothing is freed while there is one.
+  private var unreadable: [String: LogError] = [:]
+
+  init(
+    files: SegmentFiles, store: PositionStore, configuration: FileLogConfiguration, logger: Logger,
+    metrics: MetricsRegistry
+  ) {
+    self.files = files
+    catalog = files.catalog
+    self.store = store
+    self.configuration = configuration
+    self.logger = logger
+    droppedEvents = metrics.counter(
+      "event_relay_log_dropped_events_total",
+      "Events dropped because the log was full, for each destination that was still owed them.")
+  }
+
+  // MARK: Destinations
+
+  var destinations: [String] {
+    monitor.withLock { (Array(subscriptions.keys) + Array(unreadable.keys)).sorted() }
+  }
+
+  var all: [FileSubscription] { monitor.withLock { Array(subscriptions.values) } }
+
+  func setUnreadable(_ destination: String, _ error: LogError) {
+    monitor.withLock { unreadable[destination] = error }
+  }
+
+  /// Adds a destination that `make` makes; no sync is shown to anyone meanwhile, so that it misses none.
+  func add(_ make: () throws(LogError) -> FileSubscription) throws(LogError) {
+    try monitor.withLock { () throws(LogError) in
+      let subscription = try make()
+      subscriptions[subscription.destination] = subscription
+    }
+  }
+
+  func remove(_ subscription: FileSubscription) {
+    monitor.withLock { subscriptions[subscription.destination] = nil }
+    free()
+  }
+
+  /// The destination's subscription for whoever asks first; nil when there is no record of it.
+  func take(_ destination: String) throws(LogError) -> FileSubscription? {
+    try monitor.withLock { () throws(LogError) in
+      if let error = unreadable[destination] { throw error }
+      guard let subscription = subscriptions[destination] else { return nil }
+      let isFirst = subscription.monitor.withLock {
+        defer { subscription.isTaken = true }
+        return !subscription.isTaken
+      }
+      guard isFirst else {
+        throw LogError(
+          "destination \(destination) is in use already: two sinks must not have one name (nor the upstream's)")
+      }
+      return subscription
+    }
+  }
+
+  // MARK: The writer's effects
+
+  func publish(_ batch: StagingBuffer, _ segment: Segment) {
+    monitor.withLock {
+      catalog.publish(batch.notes, in: segment, dataEnd: batch.range.upperBound)
+      for subscription in subscriptions.values { subscription.inbox.add(batch.notes, segment: segment.number) }
+    }
+  }
+
+  func wake() {
+    for subscription in all { subscription.callWake() }
+  }
+
+  /// Seals the active segment and opens the next, making room for it first where that is allowed.
+  func roll(_ active: LogWriter.ActiveSegment?) -> LogWriter.RollOutcome {
+    files.monitor.withLock {
+      do throws(DiskError) {
+        if let active { try files.seal(active) }
+      } catch {
+        return error.isOutOfSpace ? .blocked(.diskFull, stays: active) : .failed(error.description)
+      }
+      if let refusal = makeRoom() { return .blocked(refusal, stays: nil) }
+      let (end, accepted) = catalog.monitor.withLock { (catalog.publishedEnd, catalog.acceptedEvents) }
+      do throws(DiskError) {
+        return .opened(
+          try files.open(firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted))
+      } catch {
+        logger.error("no new segment can be made", about: catalog.directory, ["why": .text(error.description)])
+        return error.operation == .sync ? .failed(error.description) : .blocked(.diskFull, stays: nil)
+      }
+    }
+  }
+
+  /// Whether one more segment may be made; drops the oldest ones for it when so configured.
+  private func makeRoom() -> AppendRefusal? {
+    if files.freeSpace.isLow && files.spares.isEmpty { return .diskFull }
+    files.remove(freeSegments())
+    while catalog.sizeBytes + files.segmentSize > configuration.maxSize {
+      guard configuration.onFull == .dropOldest, let oldest = catalog.all.first(where: \.isSealed) else {
+        return .logFull
+      }
+      do throws(DiskError) {
+        try drop(oldest)
+      } catch {
+        logger.error(
+          "the log is full, and its oldest segment can't be dropped since positions can't be written",
+          ["why": .text(error.description)])
+        return .logFull
+      }
+    }
+    return nil
+  }
+
+  // MARK: Letting segments go
+
+  /// Recycles every finished segment that no destination is owed anything of.
+  func free() {
+    let count = files.monitor.withLock {
+      let segments = freeSegments()
+      files.remove(segments)
+      return segments.count
+    }
+    if count > 0 { writer?.roomWasMade() }
+  }
+
+  private func freeSegments() -> [Segment] {
+    let (subscriptions, isHeld) = monitor.withLock { (Array(self.subscriptions.values), !unreadable.isEmpty) }
+    // With nobody to ask, nothing is known to be finished.
+    guard !subscriptions.isEmpty, !isHeld else { return [] }
+    return catalog.all.filter { segment in
+      let (isSealed, end) = catalog.monitor.withLock { (segment.isSealed, segment.endSequence) }
+      return isSealed && subscriptions.allSatisfy { $0.frees(segment, end: end) }
+    }
+  }
+
+  /// Drops a segment with what is still owed of it: first in every destination's record, then in memory, then the file.
+  private func drop(_ segment: Segment) throws(DiskError) {
+    var total = 0
+    for subscription in all { total += try subscription.drop(segment) }
+    files.remove([segment])
+    droppedEvents.add(total)
+    logger.warning(
+      "the log is full: its oldest segment was dropped", about: segment.path,
+      [
+        "first": .integer(Int(segment.firstSequence)), "last": .integer(Int(segment.endSequence) - 1),
+        "owed": .integer(total),
+      ])
+  }
+}

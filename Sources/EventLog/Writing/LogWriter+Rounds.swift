@@ -1,0 +1,214 @@
+import Clocks
+import Observability
+
+extension LogWriter {
+  /// The writer's thread.
+  func run() {
+    while true {
+      monitor.lock()
+      while filling.isEmpty && !isRollAsked && !isClosed {
+        isWriterWaiting = true
+        if isDirty {
+          monitor.wait(for: work, milliseconds: 1000)
+          if filling.isEmpty && !isRollAsked { break }
+        } else {
+          monitor.wait(for: work)
+        }
+      }
+      isWriterWaiting = false
+      let isDone = isClosed && filling.isEmpty
+      let isIdle = filling.isEmpty && !isRollAsked
+      monitor.unlock()
+      if isDone { return }
+      if isIdle { syncDirty() } else { _ = runRound() }
+    }
+  }
+
+  /// Writes, syncs and answers all that is staged, then changes the segment when asked to; false when there was nothing.
+  func runRound() -> Bool {
+    monitor.lock()
+    swap(&filling, &writing)
+    let batch = writing
+    while batch.copying > 0 {
+      isWriterWaiting = true
+      monitor.wait(for: work)
+    }
+    isWriterWaiting = false
+    let isRolling = isRollAsked
+    let isFailed = failure != nil
+    monitor.unlock()
+    if isFailed { return false }
+
+    let hadWork = !batch.isEmpty || isRolling
+    if !batch.isEmpty { write(batch) }
+    if isRolling { roll() }
+    return hadWork
+  }
+
+  private func write(_ batch: StagingBuffer) {
+    guard let active = monitor.withLock({ active }) else { return }
+    let start = ContinuousClock.now
+    do throws(DiskError) {
+      try clearRemains(active)
+      try active.file.write(batch.filled, at: batch.offset)
+    } catch {
+      if error.isOutOfSpace { refuseForSpace(error) } else { fail(error) }
+      return
+    }
+    if configuration.durability == .fsync {
+      do throws(DiskError) { try active.file.syncData() } catch { return fail(error) }
+    }
+    let elapsed = ContinuousClock.now - start
+    syncSeconds.observe(elapsed)
+    eventsPerSync.observe(Double(batch.notes.reduce(0) { $0 + $1.count }))
+    if elapsed > .seconds(1) {
+      logger.warning("the disk is slow: a write and sync took long", ["took": .seconds(elapsed.seconds)])
+    }
+    effects.publish(batch, active.segment)
+    for note in batch.notes { note.completion(.stored(first: note.first)) }
+
+    monitor.lock()
+    writtenOffset = batch.range.upperBound
+    if configuration.durability == .fsync { syncedOffset = writtenOffset } else { isDirty = true }
+    noSpaceUntil = nil
+    batch.reset()
+    room.signalAll()
+    monitor.unlock()
+    effects.wake()
+  }
+
+  /// Syncs what durability `os` has answered already.
+  private func syncDirty() {
+    guard let active = monitor.withLock({ active }) else { return }
+    do throws(DiskError) { try active.file.syncData() } catch { return fail(error) }
+    monitor.withLock {
+      isDirty = false
+      syncedOffset = writtenOffset
+    }
+  }
+
+  private func roll() {
+    if configuration.durability == .os && monitor.withLock({ isDirty }) { syncDirty() }
+    guard monitor.withLock({ failure == nil }) else { return }
+    let outcome = effects.roll(monitor.withLock { active })
+    monitor.lock()
+    isRollAsked = false
+    rolls += 1
+    switch outcome {
+    case .opened(let opened):
+      active = opened
+      given = Given()
+      syncedOffset = given.end
+      writtenOffset = given.end
+      remains = nil
+      blocked = nil
+      room.signalAll()
+      monitor.unlock()
+    case .blocked(let refusal, let stays):
+      active = stays
+      blocked = (refusal, refusal == .diskFull ? .now + tuning.retryAfterNoSpace : nil)
+      room.signalAll()
+      monitor.unlock()
+    case .failed(let detail):
+      monitor.unlock()
+      fail(detail)
+    }
+  }
+
+  // MARK: When the disk won't
+
+  /// Writes zeros over what a write on a full disk may have left behind.
+  private func clearRemains(_ active: ActiveSegment) throws(DiskError) {
+    guard let range = remains else { return }
+    let zeros = [UInt8](repeating: 0, count: range.count)
+    try active.file.writeBytes(zeros, at: range.lowerBound)
+    remains = nil
+  }
+
+  /// The disk is full: everything staged is refused, and its numbers and places are given again.
+  private func refuseForSpace(_ error: DiskError) {
+    monitor.lock()
+    isResetting = true
+    while filling.copying > 0 {
+      isWriterWaiting = true
+      monitor.wait(for: work)
+    }
+    isWriterWaiting = false
+    let notes = writing.notes + filling.notes
+    remains = min(remains?.lowerBound ?? writing.offset, writing.offset)..<writing.range.upperBound
+    nextSequence = notes[0].first
+    given.end = writing.offset
+    given.frames -= notes.count
+    writing.reset()
+    filling.reset()
+    noSpaceUntil = .now + tuning.retryAfterNoSpace
+    let current = active!
+    monitor.unlock()
+    // What can't be cleared now is cleared before the next write.
+    try? clearRemains(current)
+
+    monitor.withLock {
+      isResetting = false
+      room.signalAll()
+    }
+    logger.error("the disk is full: events are refused until there is space again", ["why": .text(error.description)])
+    for note in notes { note.completion(.refused(.diskFull)) }
+  }
+
+  private func fail(_ error: DiskError) { fail(error.description) }
+
+  /// The log takes nothing more in this process's life: after a failed sync nobody knows what the disk holds.
+  private func fail(_ detail: String) {
+    monitor.lock()
+    failure = detail
+    isRollAsked = false
+    while filling.copying > 0 {
+      isWriterWaiting = true
+      monitor.wait(for: work)
+    }
+    isWriterWaiting = false
+    let notes = writing.notes + filling.notes
+    writing.reset()
+    filling.reset()
+    room.signalAll()
+    monitor.unlock()
+    logger.error(
+      "the log has failed and takes no more events: see to the disk, then start the relay again",
+      ["why": .text(detail)])
+    for note in notes { note.completion(.refused(.failed)) }
+    effects.wake()
+  }
+
+  /// Ends the writer's work: what is staged is written, then a mark that it is synced.
+  func close(_ thread: OwnThread?) {
+    monitor.withLock {
+      isClosed = true
+      work.signalAll()
+      room.signalAll()
+    }
+    thread?.join()
+    while tuning.isInline, monitor.withLock({ !filling.isEmpty && failure == nil }) { _ = runRound() }
+    guard let active, failure == nil, remains == nil, given.frames > 0 else { return }
+    if configuration.durability == .os { syncDirty() }
+    guard failure == nil else { return }
+    writeMark(active)
+  }
+
+  /// A frame without events that tells the next start how far this segment was synced.
+  private func writeMark(_ active: ActiveSegment) {
+    let header = FrameHeader(
+      life: active.segment.life, firstSequence: nextSequence, receivedAt: active.segment.createdAt,
+      syncedOffset: UInt64(given.end), eventCount: 0, envelopeLength: 0, eventsLength: 0, appLength: 0,
+      kind: FrameHeader.markKind, dialect: 0)
+    guard given.end + header.length <= segmentSize else { return }
+    var bytes = [UInt8](repeating: 0, count: header.length)
+    bytes.withUnsafeMutableBytes { header.write(to: $0.baseAddress!) }
+    // Only a help: without it the next start can't tell damage of the last frames from a write that never ended.
+    do throws(DiskError) {
+      try active.file.writeBytes(bytes, at: given.end)
+      try active.file.syncData()
+    } catch {
+      logger.warning("the log's last mark can't be written", ["why": .text(error.description)])
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import Clocks
+import EventLog
+import Observability
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+@Suite("The file log")
+struct FileLogTests {
+  let directory = TemporaryDirectory()
+  var fixture: LogFixture { LogFixture(directory: directory.path) }
+
+  @Test("hands out what was stored, to the byte")
+  func roundTrip() throws {
+    let log = try fixture.open()
+    let upstream = try log.subscribe("upstream", origin: .oldest)
+    #expect(log.put(0..<3) == .stored(first: 1))
+    #expect(log.put(app: "android", 3..<5) == .stored(first: 4))
+    #expect(upstream.ledger == Ledger(accepted: 5, settled: Tally(), waiting: 5))
+    #expect(Set(upstream.readyLanes()) == [.app("ios"), .app("android")])
+    #expect(try upstream.readAll(.app("ios")).map(\.sequence) == [1, 2, 3])
+    #expect(try upstream.readAll(.app("android")).map(\.sequence) == [4, 5])
+    #expect(upstream.readyLanes().isEmpty)
+    #expect(upstream.pending(.app("ios")).events == 3)
+    upstream.acknowledge(.app("ios"), 1...3, Tally(.delivered, 3))
+    #expect(upstream.pending == Pending(events: 2, oldestReceivedAt: Timestamp(milliseconds: 1_800_000_000_000)))
+    #expect(upstream.ledger.isBalanced)
+    log.close()
+  }
+
+  @Test("goes on after a restart where the positions say")
+  func restart() throws {
+    var log = try fixture.open()
+    var upstream = try log.subscribe("upstream", origin: .oldest)
+    for i in 0..<40 { #expect(log.put(app: i % 2 == 0 ? "a" : "b", i * 3..<i * 3 + 3) != nil) }
+    upstream.acknowledge(.app("a"), 1...30, Tally(.delivered, 15))
+    try upstream.commit(attachment: ["file": 3])
+    upstream.acknowledge(.app("a"), 31...60, Tally(.delivered, 15))
+    log.close()
+
+    log = try fixture.open()
+    upstream = try log.subscribe("upstream", origin: .oldest)
+    #expect(upstream.attachment == ["file": 3])
+    #expect(upstream.ledger == Ledger(accepted: 120, settled: Tally(.delivered, 15), waiting: 105))
+    #expect(try upstream.readAll(.app("a")).count == 45)
+    #expect(try upstream.readAll(.app("b")).count == 60)
+    #expect(log.put(1000..<1001) == .stored(first: 121))
+  }
+
+  @Test("hands out nothing of a lane twice, and all of it again after a rewind")
+  func rewind() throws {
+    let log = try fixture.open()
+    let sink = try log.subscribe("sink", origin: .oldest)
+    for i in 0..<20 { log.put(app: "app\(i % 3)", i..<i + 1) }
+    #expect(try sink.readAll(.all, events: 7).map(\.sequence) == Array(1...20))
+    #expect(try sink.readAll(.all).isEmpty)
+    sink.acknowledge(.all, 3...5, Tally(.delivered, 3))
+    sink.rewind(.all)
+    #expect(try sink.readAll(.all, events: 1).map(\.sequence) == [1, 2] + Array(6...20))
+    #expect(sink.ledger == Ledger(accepted: 20, settled: Tally(.delivered, 3), waiting: 17))
+  }
+
+  @Test("recycles segments once their events are committed by all")
+  func recycling() throws {
+    let log = try fixture.open()
+    let one = try log.subscribe("one", origin: .oldest)
+    let two = try log.subscribe("two", origin: .oldest)
+    for i in 0..<200 { #expect(log.put(i..<i + 1) == .stored(first: UInt64(i) + 1)) }
+    let before = log.statistics.segments
+    #expect(before > 3)
+    one.acknowledge(.app("ios"), 1...200, Tally(.delivered, 200))
+    try one.commit(attachment: nil)
+    #expect(log.statistics.segments == before)
+    two.acknowledge(.all, 1...200, Tally(.delivered, 200))
+    #expect(log.statistics.segments == before)
+    try two.commit(attachment: nil)
+    #expect(log.statistics.segments == 1)
+    #expect(log.statistics.spareSegments == 2)
+    for i in 200..<400 { #expect(log.put(i..<i + 1) == .stored(first: UInt64(i) + 1)) }
+    #expect(try one.readAll(.app("ios")).count == 200)
+    #expect(try two.readAll(.all).count == 200)
+  }
+}

@@ -1,0 +1,22 @@
+import Clocks
+import Observability
+import TestSupport
+
+@testable import EventLog
+
+/// A log for one test, that can be opened again and again.
+struct LogFixture {
+  var directory: String
+  var disk: any Disk = RealDisk()
+  var configuration = FileLogConfiguration(segmentSize: 4096, maxSize: 1 << 20, minFreeDisk: 0)
+  var tuning = FileLogTuning(isInline: true, stagingSize: 64 * 1024)
+  var metrics = MetricsRegistry()
+  var logger = Logger.silent
+
+  func open() throws -> FileLog {
+    try FileLog.open(
+      directory: "\(directory)/log", positions: "\(directory)/positions", configuration: configuration, disk: disk,
+      clock: WallClock { Timestamp(milliseconds: 1_800_000_000_000) }, logger: logger, metrics: metrics,
+      tuning: tuning)
+  }
+}
