@@ -49,14 +49,15 @@ final class DeadLetterFiles {
       logger.warning(
         "a file of dead letters was changed by somebody else; it is left alone, a new one is begun", about: mark.path)
     case .missing:
-      logger.warning("a file of dead letters is gone; a new one is begun", about: mark.path)
+      // As it is when its last letter has become too old.
+      logger.info("a file of dead letters is gone; a new one is begun", about: mark.path)
     }
   }
 
   /// The mark of the file that the destination's next letters go to; a new file when there is none, or the last one is
   /// full, old, renamed or deleted.
-  func prepare(_ destination: String) throws(FileError) -> (mark: FileMark, isNew: Bool) {
-    if let current = open[destination], try isGood(current) { return (current.file.mark, false) }
+  func prepare(_ destination: String) throws(FileError) -> FileMark {
+    if let current = open[destination], try isGood(current) { return current.file.mark }
     open[destination] = nil
     let taken = names().last {
       $0.destination == DeadLetterFileName(begun: clock.now, destination: destination).destination
@@ -67,7 +68,7 @@ final class DeadLetterFiles {
     let (file, _) = try RecordFile.create(path(name.description), on: system)
     open[destination] = Open(file: file, name: name)
     enforceLimits()
-    return (file.mark, true)
+    return file.mark
   }
 
   private func isGood(_ current: Open) throws(FileError) -> Bool {
@@ -101,34 +102,40 @@ final class DeadLetterFiles {
   }
 
   /// Removes whole files, the oldest first: those that are too old, and as many as are too much.
+  ///
+  /// A file that is written to goes only when its last letter is too old.
   func enforceLimits() {
-    var files = names().map { (name: $0, size: length(of: $0)) }
-    var total = files.reduce(0) { $0 + $1.size }
-    let inUse = Set(open.values.map(\.name.description))
-    files.removeAll { inUse.contains($0.name.description) }
-    for file in files {
-      let path = path(file.name.description)
-      // Its last letter is no older than its last change.
-      let changed = (try? system.facts(of: path)).flatMap { $0 }.map {
-        Timestamp(milliseconds: $0.modifiedMilliseconds)
-      }
-      let isOld = clock.now - max(file.name.begun, changed ?? file.name.begun) > limits.retention
-      guard isOld || total > limits.size else { continue }
-      let letters = DeadLetterReader.countLines(path)
-      do throws(FileError) {
-        try system.remove(path)
-        total -= file.size
-        removedLetters += letters
-        logger.warning(
-          isOld
-            ? "dead letters past dead_letters.retention were removed"
-            : "dead letters past dead_letters.max_size were removed",
-          about: path, ["letters": .integer(letters), "bytes": .integer(file.size)])
-      } catch {
-        logger.warning("old dead letters can't be removed", about: path, ["reason": .text(error.description)])
-      }
+    let files = names().map { (name: $0, facts: facts(of: $0)) }
+    var total = files.reduce(0) { $0 + ($1.facts?.length ?? 0) }
+    for (name, facts) in files {
+      guard let facts else { continue }
+      let changed = max(name.begun, Timestamp(milliseconds: facts.modifiedMilliseconds))
+      let isOld = clock.now - changed > limits.retention
+      let writer = open.first { $0.value.name == name }?.key
+      guard isOld || (total > limits.size && writer == nil) else { continue }
+      if let writer { open[writer] = nil }
+      if remove(name, facts.length, isOld: isOld) { total -= facts.length }
     }
     size = total
+  }
+
+  private func remove(_ name: DeadLetterFileName, _ bytes: Int, isOld: Bool) -> Bool {
+    let path = path(name.description)
+    let letters = DeadLetterReader.countLines(path)
+    do throws(FileError) {
+      try system.remove(path)
+    } catch {
+      logger.warning("old dead letters can't be removed", about: path, ["reason": .text(error.description)])
+      return false
+    }
+    removedLetters += letters
+    let fields: KeyValuePairs<String, LogValue> = ["letters": .integer(letters), "bytes": .integer(bytes)]
+    if isOld {
+      logger.warning("dead letters older than dead_letters.retention were removed", about: path, fields)
+    } else {
+      logger.warning("the oldest dead letters were removed: dead_letters.max_size is reached", about: path, fields)
+    }
+    return true
   }
 
   func close(_ destination: String) { open[destination] = nil }
@@ -138,8 +145,8 @@ final class DeadLetterFiles {
     ((try? system.list(directory)) ?? []).compactMap { DeadLetterFileName($0) }.sorted()
   }
 
-  private func length(of name: DeadLetterFileName) -> Int {
-    (try? system.facts(of: path(name.description))).flatMap { $0 }?.length ?? 0
+  private func facts(of name: DeadLetterFileName) -> FileFacts? {
+    (try? system.facts(of: path(name.description))).flatMap { $0 }
   }
 
   private func path(_ name: String) -> String { "\(directory)/\(name)" }

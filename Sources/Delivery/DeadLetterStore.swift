@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps what couldn't be delivered: one line each, as the contract has it, in `*.ndjson` files of one directory.
 ///
 /// A destination writes to files of its own, named by time, and is exact through crashes this way: it calls
-/// ``prepare(_:)``, commits the mark if the file is new, appends with ``append(_:lines:)``, then acknowledges the events
+/// ``prepare(_:)``, commits the mark if the file isn't on its record yet, appends with ``append(_:lines:)``, then acknowledges the events
 /// and commits the mark with its position. At the next start ``recover(_:mark:)`` cuts off what was not committed.
 ///
 /// The limits hold for all files together: whole oldest files go. Blocks on the disk: call it on a thread of one's own.
@@ -34,8 +34,9 @@ public final class DeadLetterStore: Sendable {
     try locked { (files) throws(FileError) in try files.recover(destination, mark) }
   }
 
-  /// The mark of the file that the destination's next letters go to; commit it before appending when the file is new.
-  public func prepare(_ destination: String) throws(FileError) -> (mark: FileMark, isNew: Bool) {
+  /// The mark of the file that the destination's next letters go to; commit it before appending when the file is another than
+  /// the one on record.
+  public func prepare(_ destination: String) throws(FileError) -> FileMark {
     try locked { (files) throws(FileError) in try files.prepare(destination) }
   }
 

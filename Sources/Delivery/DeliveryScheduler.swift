@@ -1,7 +1,9 @@
 import HTTPClient
 
 /// The thread a destination works on, with its clock and its timers: the HTTP client's loop, or a simulation.
-public protocol DeliveryScheduler: SerialExecutor {
+///
+/// It is a task executor too: a task that waits comes back to the thread at once only if it prefers it.
+public protocol DeliveryScheduler: SerialExecutor, TaskExecutor {
   var now: ContinuousClock.Instant { get }
 
   /// Waits until the moment has come; throws when the task is cancelled before.

@@ -31,7 +31,7 @@ struct DeliveryState: Sendable {
   /// | first that holds | next |
   /// |---|---|
   /// | nothing waits | nothing |
-  /// | held | hold |
+  /// | its app has no key | hold |
   /// | a delay runs | wait for its end |
   /// | a refused batch is being halved, or this is another try | send |
   /// | enough for a full batch; the linger is over or skipped | send |
@@ -39,7 +39,7 @@ struct DeliveryState: Sendable {
   /// | otherwise | wait for the linger's end |
   func decide(_ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
     guard facts.pendingEvents > 0 else { return .nothing }
-    if let hold = facts.hold { return .hold(hold) }
+    if facts.isKeyless { return .hold }
     if let delay, facts.now < delay.until { return .wait(until: delay.until) }
     if let part = split.current { return .send(lastSequence: part.lastSequence) }
     if attempts > 0 || failures > 0 { return .send(lastSequence: .max) }

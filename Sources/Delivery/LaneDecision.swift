@@ -12,23 +12,16 @@ struct LaneFacts: Sendable {
   var fullFrom = Int.max
   /// Somebody flushes, or the destination is stopping.
   var skipsLinger = false
-  /// Nothing may be sent, whatever the lane would do.
-  var hold: LaneHold?
-}
-
-/// Why nothing of a lane is sent until somebody changes something.
-enum LaneHold: Sendable, Equatable {
   /// The app is gone from the configuration, or its key is.
-  case noKey
-  /// The destination as a whole is held: the waiting events were accepted for another upstream.
-  case destination
+  var isKeyless = false
 }
 
 /// What a lane does next.
 enum LaneDecision: Sendable, Equatable {
   /// It has nothing: it can be forgotten unless a delay or a count must be remembered.
   case nothing
-  case hold(LaneHold)
+  /// Nothing until somebody gives the app a key.
+  case hold
   /// Nothing before this moment.
   case wait(until: ContinuousClock.Instant)
   /// Reads a batch and sends it.

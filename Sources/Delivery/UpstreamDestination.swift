@@ -38,7 +38,7 @@ public final class UpstreamDestination: Destination {
   public func start() {
     let engine = engine
     context.subscription.onProgress { engine.waker.wake() }
-    Task { await engine.run() }
+    Task(executorPreference: context.scheduler) { await engine.run() }
   }
 
   public func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {

@@ -132,9 +132,9 @@ extension UpstreamEngine {
     let batch = flight.buffers.batch
     defer { deadLetterLines.removeAll() }
     do {
-      let (mark, isNew) = try context.deadLetters.prepare(name)
-      if isNew {
-        // On record before its first line, so that a crash finds the file and cuts it back.
+      let mark = try context.deadLetters.prepare(name)
+      if committedDeadLetters?.isSameFile(as: mark) != true {
+        // A file is on record before its first line, so that after a crash it is found and cut back.
         record.deadLetters = mark
         isRecordDirty = true
         try commit()

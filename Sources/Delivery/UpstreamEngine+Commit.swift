@@ -1,5 +1,7 @@
 import EventLog
+import JSON
 import Observability
+import Records
 
 extension UpstreamEngine {
   /// Makes positions durable soon: no sooner than so long after the last time.
@@ -29,11 +31,18 @@ extension UpstreamEngine {
   /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
   func commit() throws(LogError) {
     if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(app: $0.app) } }
-    try subscription.commit(attachment: isRecordDirty ? record.json : nil)
+    // (A bare nil would become JSON's null here.)
+    let attachment: JSONValue? = isRecordDirty ? .some(record.json) : .none
+    try subscription.commit(attachment: attachment)
+    if isRecordDirty { committedDeadLetters = record.deadLetters }
     if board.snapshot.commitFault != nil { board.change { $0.commitFault = nil } }
     isRecordDirty = false
     isPositionDirty = false
     commitDue = nil
     lastCommit = now
   }
+}
+
+extension FileMark {
+  func isSameFile(as other: FileMark) -> Bool { device == other.device && inode == other.inode && path == other.path }
 }

@@ -24,7 +24,7 @@ extension UpstreamEngine {
     lane.blocked = nil
     switch decision {
     case .nothing: rest(lane)
-    case .hold(let hold): self.hold(lane, hold)
+    case .hold: hold(lane)
     case .wait(let moment):
       setTimer(lane, moment)
       if let delay = lane.state.delay, delay.until == moment {
@@ -56,7 +56,7 @@ extension UpstreamEngine {
     var facts = LaneFacts(now: now, pendingEvents: pending.events, lingerUntil: lingerUntil)
     facts.skipsLinger = skipsLinger(lane)
     facts.fullFrom = lane.fullFrom ?? fullFromAtFirst
-    if lane.isKeyless, context.keys.upstreamKey(ofApp: lane.app) == nil { facts.hold = .noKey }
+    facts.isKeyless = lane.isKeyless && context.keys.upstreamKey(ofApp: lane.app) == nil
     return facts
   }
 
@@ -76,7 +76,7 @@ extension UpstreamEngine {
     board.change { $0.lanes[lane.app] = nil }
   }
 
-  private func hold(_ lane: DeliveryLane, _ hold: LaneHold) {
+  private func hold(_ lane: DeliveryLane) {
     lane.blocked = .hold
     lane.notice = DeliveryLane.Notice(
       state: .held,
@@ -85,7 +85,8 @@ extension UpstreamEngine {
   }
 
   private func setTimer(_ lane: DeliveryLane, _ moment: ContinuousClock.Instant) {
-    guard lane.timer != moment else { return }
+    // One entry a lane: a timer that is too early looks again, and is set again.
+    if let timer = lane.timer, timer <= moment { return }
     lane.timer = moment
     timers.add(moment, .lane(lane))
   }

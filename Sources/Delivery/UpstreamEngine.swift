@@ -40,6 +40,8 @@ actor UpstreamEngine {
   // What is kept with the position.
   var opening: UpstreamOpening
   var record: UpstreamRecord
+  /// The dead letters' file that is on record on disk.
+  var committedDeadLetters: FileMark?
   /// The record on disk is older than `record` and the lanes' delays.
   var isRecordDirty = false
   /// Something was acknowledged since the last commit.
@@ -72,6 +74,7 @@ actor UpstreamEngine {
     identifyURL = context.configuration.url(of: .identify)
     self.opening = opening
     record = opening.record
+    committedDeadLetters = opening.record.deadLetters
     lastCommit = context.scheduler.now
     deadLetterLines = RecordLines(relay: context.relay)
   }

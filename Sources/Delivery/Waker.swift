@@ -34,6 +34,6 @@ final class Waker: Sendable {
     }
     state.withLock { $0 = .quiet }
     // Cleared before the work that follows, so that what comes during it wakes again.
-    isCalled.store(false, ordering: .sequentiallyConsistent)
+    _ = isCalled.exchange(false, ordering: .acquiringAndReleasing)
   }
 }

@@ -68,7 +68,8 @@ struct AnswerCollector {
 
   /// Whether a transfer that ended so has an answer to give.
   func isComplete(_ code: CURLcode) -> Bool {
-    code == CURLE_OK && hasBegun || code == CURLE_WRITE_ERROR && isBodyCut
+    // Libcurl is content with headers that the end of the connection cuts off.
+    code == CURLE_OK && hasBegun && !isInHeader || code == CURLE_WRITE_ERROR && isBodyCut
   }
 
   /// Hands the answer over.

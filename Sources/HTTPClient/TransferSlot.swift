@@ -114,6 +114,7 @@ final class TransferSlot {
     if let fault = collector.fault {
       return .result(.failure(TransportFailure(kind: .protocolError, description: fault)))
     }
+    guard code != CURLE_OK else { return .result(.failure(.cutOff)) }
     let isFirst = transfer?.isRepeated == false
     if isFirst, TransportFailure.isStaleConnection(code, connects: outcome.connects, hasAnswer: collector.hasBegun) {
       return .sendAgain

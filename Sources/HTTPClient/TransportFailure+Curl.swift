@@ -3,6 +3,8 @@ import CCurl
 extension TransportFailure {
   static let cancelled = TransportFailure(kind: .other, description: "the request was cancelled")
   static let shutDown = TransportFailure(kind: .other, description: "the HTTP client is shut down")
+  static let cutOff = TransportFailure(
+    kind: .reset, description: "the connection was closed amid the answer's headers")
   static let outOfMemory = TransportFailure(kind: .other, description: "libcurl can't be set up; is memory short?")
   static let tooManyRequests = TransportFailure(
     kind: .other, description: "more than \(TransferEngine.waitingMax) requests wait to be sent")

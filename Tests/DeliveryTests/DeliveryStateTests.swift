@@ -1,0 +1,153 @@
+import Clocks
+import EventLog
+import EventsAPI
+import Testing
+
+@testable import Delivery
+
+@Suite("What a lane does next")
+struct DeliveryStateTests {
+  private let now = ContinuousClock.now
+  private let wallNow = Timestamp(milliseconds: 1_792_757_071_512)
+  private let limits = BatchLimits(events: 100, bytes: 1 << 20)
+  private let schedule = RetrySchedule(jitter: 0)
+
+  private func facts(_ pending: Int, lingerLeft: Duration = .seconds(1)) -> LaneFacts {
+    LaneFacts(now: now, pendingEvents: pending, lingerUntil: now + lingerLeft)
+  }
+
+  private func delay(_ length: Duration) -> LaneDelay {
+    LaneDelay(length: length, state: .waiting, detail: "", now: now, wallNow: wallNow)
+  }
+
+  @Test("nothing without events")
+  func nothing() {
+    #expect(DeliveryState().decide(facts(0), limits) == .nothing)
+    #expect(DeliveryState().isFresh)
+  }
+
+  @Test("lingers with a few, sends a full batch, and what has lingered")
+  func linger() {
+    let state = DeliveryState()
+    #expect(state.decide(facts(99), limits) == .wait(until: now + .seconds(1)))
+    #expect(state.decide(facts(100), limits) == .send(lastSequence: .max))
+    #expect(state.decide(facts(1, lingerLeft: .zero), limits) == .send(lastSequence: .max))
+    var skipping = facts(1)
+    skipping.skipsLinger = true
+    #expect(state.decide(skipping, limits) == .send(lastSequence: .max))
+    var perhapsFull = facts(50)
+    perhapsFull.fullFrom = 50
+    #expect(state.decide(perhapsFull, limits) == .sendIfFull(until: now + .seconds(1)))
+  }
+
+  @Test("holds without a key, whatever else there is")
+  func hold() {
+    var state = DeliveryState()
+    state.wait(delay(.seconds(5)))
+    var facts = facts(100)
+    facts.isKeyless = true
+    #expect(state.decide(facts, limits) == .hold)
+  }
+
+  @Test("no flush and no full batch skips a delay")
+  func delayed() {
+    var state = DeliveryState()
+    state.sent()
+    _ = state.failed(schedule, retryAfter: nil, isRateLimited: false, roll: 0)
+    state.wait(delay(.seconds(30)))
+    var facts = facts(500)
+    facts.skipsLinger = true
+    #expect(state.decide(facts, limits) == .wait(until: now + .seconds(30)))
+    facts.now = now + .seconds(30)
+    #expect(state.decide(facts, limits) == .send(lastSequence: .max))
+    #expect(state.attempts == 1)
+    #expect(state.record(app: "ios")?.failures == 1)
+    state.sent()
+    #expect(state.record(app: "ios")?.failures == 1, "still on record while the next try is under way")
+    state.settled(through: 7)
+    #expect(state.isFresh)
+    #expect(state.record(app: "ios") == nil)
+  }
+
+  @Test("halves a refused batch in order, and counts each event's tries")
+  func halves() {
+    var state = DeliveryState()
+    state.sent()
+    #expect(state.refusedForContent(BatchShape(count: 4, first: 10, middle: 12, last: 19)) == .halved)
+    #expect(state.decide(facts(50), limits) == .send(lastSequence: 12))
+    state.sent()
+    #expect(state.attempts == 2)
+    #expect(state.refusedForContent(BatchShape(count: 2, first: 10, middle: 10, last: 12)) == .halved)
+    #expect(state.decide(facts(50), limits) == .send(lastSequence: 10))
+    state.sent()
+    #expect(state.attempts == 3)
+    #expect(state.refusedForContent(BatchShape(count: 1, first: 10, middle: 10, last: 10)) == .single)
+    state.settled(through: 10)
+    #expect(state.decide(facts(50), limits) == .send(lastSequence: 12))
+    #expect(state.attempts == 2)
+    state.sent()
+    state.settled(through: 12)
+    #expect(state.decide(facts(50), limits) == .send(lastSequence: 19))
+    #expect(state.attempts == 1)
+    state.sent()
+    state.settled(through: 19)
+    #expect(state.isFresh)
+    #expect(state.decide(facts(50), limits) == .wait(until: now + .seconds(1)), "full batches again")
+  }
+
+  @Test("a restored wait is the shorter of what is left by the wall clock and the whole of it")
+  func restored() {
+    func left(retryIn: Duration, wait: Duration) -> Duration {
+      let record = UpstreamRecord.LaneRecord(
+        app: "ios", retryAt: wallNow + retryIn, wait: wait, failures: 3, attempts: 4, state: .foreign, detail: "d")
+      let state = DeliveryState(restored: record, now: now, wallNow: wallNow)
+      #expect(state.failures == 3)
+      #expect(state.attempts == 4)
+      return (state.delay?.until ?? now) - now
+    }
+    #expect(left(retryIn: .seconds(20), wait: .seconds(60)) == .seconds(20))
+    #expect(left(retryIn: .seconds(-20), wait: .seconds(60)) == .zero)
+    #expect(left(retryIn: .seconds(86_400), wait: .seconds(60)) == .seconds(60))
+  }
+
+  @Test("moments come out in order, and only when they are due")
+  func deadlines() {
+    var queue = DeadlineQueue<Int>()
+    var numbers: [Int] = Array(0..<200)
+    numbers.shuffle()
+    for number in numbers { queue.add(now + .seconds(number), number) }
+    #expect(queue.earliest == now)
+    #expect(queue.take(dueAt: now - .seconds(1)) == nil)
+    var taken: [Int] = []
+    while let entry = queue.take(dueAt: now + .seconds(149)) { taken.append(entry.subject) }
+    #expect(taken == Array(0..<150))
+    #expect(queue.count == 50)
+  }
+
+  @Test("what is on record comes back as it was; what is damaged is left out")
+  func record() throws {
+    var record = UpstreamRecord(url: "http://a.test")
+    record.lanes = [
+      UpstreamRecord.LaneRecord(
+        app: "ios", retryAt: wallNow, wait: .seconds(60), failures: 2, attempts: 3, state: .foreign, detail: "a \"b\"")
+    ]
+    #expect(try UpstreamRecord(record.json) == record)
+    #expect(try UpstreamRecord(nil) == UpstreamRecord())
+    let damaged = try UpstreamRecord(["url": 7, "lanes": [["app": "x"], 7], "dead_letters": "no"])
+    #expect(damaged == UpstreamRecord())
+  }
+
+  @Test(
+    "a base means the same with and without /v1 and slashes",
+    arguments: ["http://a.test", "http://a.test/", "http://a.test/v1", "http://a.test/v1/", "http://a.test//"])
+  func base(url: String) {
+    #expect(UpstreamConfiguration(url: url).url(of: .events) == "http://a.test/v1/events")
+    #expect(UpstreamConfiguration(url: url + "").url(of: .identify) == "http://a.test/v1/identify")
+  }
+
+  @Test("a base keeps its own path")
+  func basePath() {
+    #expect(UpstreamConfiguration(url: "http://a.test/in/v1/").url(of: .events) == "http://a.test/in/v1/events")
+    #expect(UpstreamConfiguration(url: "http://a.test/dev1").url(of: .events) == "http://a.test/dev1/v1/events")
+  }
+}

@@ -1,0 +1,106 @@
+import EventLog
+import Testing
+
+@testable import Delivery
+
+@Suite("Flushing and stopping the upstream's destination")
+struct FlushTests {
+  private let scene = Scene()
+
+  private func flush(
+    _ life: Scene.Life, within: Duration, meanwhile: () -> Void = {}
+  ) async -> FlushResult {
+    let deadline = scene.simulation.now + within
+    return await scene.simulation.drive({ await life.destination.flush(until: deadline) }, meanwhile: meanwhile)
+  }
+
+  private func stop(_ life: Scene.Life, meanwhile: () -> Void = {}) async {
+    let deadline = scene.simulation.now + .seconds(10)
+    await scene.simulation.drive({ await life.destination.stop(until: deadline) }, meanwhile: meanwhile)
+  }
+
+  @Test("a flush skips lingering")
+  func linger() async {
+    let life = await scene.start(Scene.configuration(linger: .seconds(60)))
+    scene.store(1...5)
+    life.subscription.progress()
+    scene.simulation.settle()
+    #expect(scene.upstream.sent.isEmpty)
+    #expect(await flush(life, within: .seconds(2)) == FlushResult(flushed: 5, pending: 0))
+    #expect(scene.upstream.sent.map(\.numbers) == [Array(1...5)])
+    scene.store([6])
+    life.subscription.progress()
+    scene.simulation.settle()
+    #expect(scene.upstream.sent.count == 1, "lingers again")
+  }
+
+  @Test("a flush skips no delay, and doesn't wait for one that outlasts it")
+  func delay() async {
+    scene.store(1...5)
+    scene.upstream.next(.error(429, "rate_limited", retryAfter: "3"))
+    let life = await scene.start()
+    #expect(await flush(life, within: .seconds(2)) == FlushResult(flushed: 0, pending: 5))
+    #expect(scene.upstream.sent.count == 1)
+    let later = await flush(life, within: .seconds(4)) { scene.simulation.advance(by: .seconds(4)) }
+    #expect(later == FlushResult(flushed: 5, pending: 0))
+  }
+
+  @Test("a flush ends at its deadline while the upstream is silent")
+  func deadline() async {
+    scene.store([1])
+    scene.upstream.answers { _ in .hold }
+    let life = await scene.start()
+    let result = await flush(life, within: .seconds(2)) { scene.simulation.advance(by: .seconds(2)) }
+    #expect(result == FlushResult(flushed: 0, pending: 1))
+  }
+
+  @Test("a flush of nothing answers at once")
+  func nothing() async {
+    let life = await scene.start()
+    #expect(await flush(life, within: .seconds(2)) == FlushResult(flushed: 0, pending: 0))
+  }
+
+  @Test("a stop sends what lingers, and commits it")
+  func stop() async {
+    let life = await scene.start(Scene.configuration(linger: .seconds(60)))
+    scene.store(1...5)
+    life.subscription.progress()
+    scene.simulation.settle()
+    await stop(life)
+    #expect(scene.log.disk.settled == [1, 2, 3, 4, 5])
+    #expect(life.status.state == .stopped)
+    scene.store([6])
+    life.subscription.progress()
+    scene.simulation.advance(by: .seconds(100))
+    #expect(scene.upstream.sent.count == 1)
+  }
+
+  @Test("a stop lets what is in flight finish, and no longer than its deadline")
+  func stopInFlight() async {
+    scene.store(1...150)
+    scene.upstream.answers { _ in .hold }
+    let life = await scene.start()
+    await stop(life) {
+      scene.simulation.advance(by: .seconds(5))
+      scene.upstream.release()
+      scene.simulation.settle()
+      #expect(life.ledger.settled == Tally([.delivered: 100]))
+      scene.simulation.advance(by: .seconds(5))
+    }
+    #expect(scene.log.disk.settled.count == 100)
+    #expect(life.status.state == .stopped)
+    // The answer that comes after the end changes nothing.
+    scene.upstream.release()
+    scene.simulation.settle()
+    #expect(life.ledger.settled == Tally([.delivered: 100]))
+  }
+
+  @Test("a stop during a delay is quick, and remembers it")
+  func stopInDelay() async {
+    scene.store([1])
+    scene.upstream.answers { _ in .status(503) }
+    let life = await scene.start()
+    await stop(life)
+    #expect(scene.log.disk.attachment?["lanes"]?.array?.first?["wait_ms"]?.integer() == 30_000)
+  }
+}

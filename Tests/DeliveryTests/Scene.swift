@@ -1,0 +1,101 @@
+import Clocks
+import EventLog
+import Observability
+import Records
+import Synchronization
+import TestSupport
+
+@testable import Delivery
+
+/// Everything around one upstream destination, made anew for each test.
+final class Scene: Sendable {
+  final class Keys: UpstreamKeys {
+    private let keys = Mutex<[String: String]>([:])
+    /// The key of apps that aren't named.
+    private let others = Mutex<String?>("aso_wk_any")
+
+    func set(_ app: String, _ key: String?) { keys.withLock { $0[app] = key ?? "" } }
+    func upstreamKey(ofApp name: String) -> String? {
+      let key = keys.withLock { $0[name] } ?? others.withLock { $0 }
+      return key == "" ? nil : key
+    }
+  }
+
+  let simulation = Simulation()
+  let directory = TemporaryDirectory()
+  let log = FakeLog()
+  let keys = Keys()
+  let upstream: FakeUpstream
+  let lines = Fact<[String]>([])
+  let metrics = MetricsRegistry()
+
+  init() { upstream = FakeUpstream(simulation) }
+
+  /// One life of the destination, from a start to a stop or a crash.
+  struct Life {
+    let destination: UpstreamDestination
+    let subscription: FakeSubscription
+  }
+
+  var logger: Logger {
+    Logger(level: .debug, clock: simulation.wallClock) { [lines] line in
+      lines.change { $0.append(String(decoding: line, as: UTF8.self)) }
+    }
+  }
+
+  var deadLetterDirectory: String { directory.file("dead-letters") }
+
+  func start(
+    _ configuration: UpstreamConfiguration = Scene.configuration(), system: FileSystem = .system
+  ) async -> Life {
+    let subscription = FakeSubscription(log)
+    let destination = UpstreamDestination(
+      configuration: configuration, subscription: subscription, client: upstream, scheduler: simulation, keys: keys,
+      deadLetters: DeadLetterStore(
+        directory: deadLetterDirectory, clock: simulation.wallClock, logger: logger, system: system),
+      relay: "test-relay", metrics: metrics, logger: logger, clock: simulation.wallClock, roll: { 0 })
+    destination.start()
+    await simulation.settleNext()
+    return Life(destination: destination, subscription: subscription)
+  }
+
+  static func configuration(
+    url: String = "http://upstream.test", linger: Duration = .zero, maxBatchBytes: Int = 1 << 20, adopt: Bool = false
+  ) -> UpstreamConfiguration {
+    UpstreamConfiguration(
+      url: url, linger: linger, maxBatchBytes: maxBatchBytes, retry: .init(jitter: 0), adoptsWaitingEvents: adopt)
+  }
+
+  /// Stores events that carry these numbers.
+  func store(_ numbers: some Sequence<Int>, app: String = "ios") {
+    for number in numbers {
+      log.append(
+        #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#, app: app,
+        receivedAt: simulation.wallClock.now)
+    }
+  }
+
+  static func twelve(_ number: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: 12 - digits.count) + digits
+  }
+
+  /// The numbers the upstream has stored, in the order of their requests, rejected requests left out.
+  var deadLetters: [DeadLetterSummary] {
+    var letters: [DeadLetterSummary] = []
+    try? DeadLetterReader(directory: deadLetterDirectory).forEach { letter, _ in
+      letters.append(letter)
+      return true
+    }
+    return letters
+  }
+
+  var deadLetterNumbers: [Int] {
+    deadLetters.compactMap { $0.eventID.flatMap { Int($0.suffix(12)) } }
+  }
+}
+
+extension Scene.Life {
+  var status: DestinationStatus { destination.status }
+  var ledger: Ledger { subscription.ledger }
+}
