@@ -5,7 +5,7 @@ extension RelayConfiguration {
     root.read("data_dir", into: &dataDirectory, .path(relativeTo: root.findings.directory))
     ingest.read(root.section("ingest"))
     admin.read(root.section("admin"), ingest: ingest)
-    apps = Self.readApps(root)
+    if root.findings.isForAsking { root.skip("apps") } else { apps = Self.readApps(root) }
     log.read(root.section("log"))
     upstream.read(root.section("upstream"))
     sinks = Self.readSinks(root, dataDirectory: dataDirectory)
