@@ -1,4 +1,5 @@
 import Configuration
+import JSON
 
 extension Command {
   static let check = Command(
@@ -9,26 +10,59 @@ extension Command {
       right, and exits with 2; else says what would listen, where data is kept, and
       what goes where. Nothing is started or changed.
       """,
-    options: [ConfigurationFile.option],
+    options: [ConfigurationFile.option, Option("json", nil, "prints one JSON object with the faults and warnings")],
     examples: [.init("event-relay check --config relay.yaml", "before a start or a reload")]
   ) { arguments, context async throws(CommandFailure) in
     let file = try ConfigurationFile(arguments, context)
-    switch await WorkerThread.run({ ConfigurationLoader.load(file: file.path, environment: file.environment) }) {
-    case .success(let configuration):
-      for warning in configuration.warnings { context.output.print(PrintableText.of("\(warning) (a warning)")) }
-      context.output.print(ConfigurationSummary.text(configuration, file: file.path), terminator: "")
-      return .done
-    case .failure(let faults):
-      // The faults are this command's result.
-      for fault in faults.all { context.output.print(PrintableText.of(fault.description)) }
-      return .usage
+    return await WorkerThread.run {
+      let result = ConfigurationLoader.load(file: file.path, environment: file.environment)
+      let misfits = (try? result.get()).map(context.relay.misfits) ?? []
+      let report = CheckReport(file: file.path, result: result, misfits: misfits)
+      context.output.print(arguments.flag("json") ? report.json.description + "\n" : report.text, terminator: "")
+      return (try? result.get()) == nil ? .usage : .done
     }
   }
 }
 
-/// What a configuration comes to, in a few lines.
-enum ConfigurationSummary {
-  static func text(_ configuration: RelayConfiguration, file: String) -> String {
+/// What `check` found. The faults are its result, and no complaint about how it was called.
+struct CheckReport {
+  let file: String
+  let result: Result<RelayConfiguration, ConfigurationFaults>
+  /// What waits and doesn't fit.
+  let misfits: [String]
+
+  private var faults: [ConfigurationFault] {
+    if case .failure(let faults) = result { faults.all } else { [] }
+  }
+
+  private var warnings: [ConfigurationFault] { (try? result.get().warnings) ?? [] }
+
+  var json: JSONValue {
+    func list(_ faults: [ConfigurationFault]) -> JSONValue {
+      .array(
+        faults.map {
+          [
+            "file": .string($0.file), "line": JSONValue($0.line), "key": .string($0.key),
+            "message": .string($0.message),
+          ]
+        })
+    }
+    return [
+      "ok": .bool(faults.isEmpty), "faults": list(faults), "warnings": list(warnings),
+      "waiting": .array(misfits.map(JSONValue.string)),
+    ]
+  }
+
+  var text: String {
+    guard let configuration = try? result.get() else {
+      return faults.map { PrintableText.of($0.description) + "\n" }.joined()
+    }
+    return warnings.map { PrintableText.of("\($0) (a warning)") + "\n" }.joined()
+      + misfits.map { PrintableText.of($0) + "\n" }.joined() + Self.summary(configuration, file: file)
+  }
+
+  /// What a configuration comes to, in a few lines.
+  private static func summary(_ configuration: RelayConfiguration, file: String) -> String {
     var rows = [
       ("configuration", "\(file) is right"),
       ("takes events at", configuration.ingest.listen.map(\.description).joined(separator: ", ")),

@@ -106,8 +106,9 @@ private final class Validation {
 
   private func reject(_ index: Int, notJSON refusal: APIError) throws(CommandFailure) {
     rejected += 1
-    try listing.reject(
-      index: index, eventIDToken: nil, code: RejectionCode.invalidEvent.rawValue, message: refusal.message)
+    // The reader's words are about a request's body; here it is a line.
+    let message = refusal.message.hasPrefix("The body ") ? "The line " + refusal.message.dropFirst(9) : refusal.message
+    try listing.reject(index: index, eventIDToken: nil, code: RejectionCode.invalidEvent.rawValue, message: message)
   }
 
   private func take(firstIndex: Int) throws(CommandFailure) {

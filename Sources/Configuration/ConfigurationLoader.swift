@@ -37,7 +37,7 @@ public enum ConfigurationLoader {
   static func parse(
     _ bytes: [UInt8], file: String, environment: [String: String], isForAsking: Bool = false
   ) -> (result: Result<RelayConfiguration, ConfigurationFaults>, keys: Set<String>) {
-    let directory = PathText.directory(of: PathText.absolute(file, relativeTo: FileText.workingDirectory))
+    let directory = PathText.realDirectory(of: file)
     let findings = Findings(file: file, directory: directory, environment: environment, isForAsking: isForAsking)
     switch YAMLReader.read(bytes) {
     case .failure(let fault):

@@ -20,10 +20,13 @@ struct RelayPort: Sendable {
     ) async -> Int32
   /// What `GET /status` would say, from the files in a data directory in which no relay runs; nil when they can't tell.
   var offlineStatus: @Sendable (RelayConfiguration) -> JSONValue?
+  /// What waits in the data directory and doesn't fit the configuration, a sentence each: for an app that was removed,
+  /// for another upstream, of another instance.
+  var misfits: @Sendable (RelayConfiguration) -> [String]
   /// Where a relay that runs in this data directory says that its admin listener is, `127.0.0.1:40123`.
   var adminAddress: @Sendable (_ dataDirectory: String) -> String?
 
   /// No relay at all.
   static let none = RelayPort(
-    run: { _, _, _, _ in 1 }, offlineStatus: { _ in nil }, adminAddress: { _ in nil })
+    run: { _, _, _, _ in 1 }, offlineStatus: { _ in nil }, misfits: { _ in [] }, adminAddress: { _ in nil })
 }

@@ -55,9 +55,30 @@ enum HelpText {
 
   private static func columns(_ rows: [(String, String)]) -> String {
     let width = min(rows.map(\.0.count).max() ?? 0, 28)
+    let margin = String(repeating: " ", count: width + 4)
     return rows.map { name, summary in
-      let head = "  " + name + String(repeating: " ", count: max(0, width - name.count))
-      return (name.count > width ? head + "\n  " + String(repeating: " ", count: width) : head) + "  " + summary + "\n"
+      let head = "  " + name + String(repeating: " ", count: max(0, width - name.count)) + "  "
+      let lines = wrapped(summary, width: lineWidth - margin.count)
+      let isApart = name.count > width
+      return (isApart ? head + "\n" + margin : head) + lines.joined(separator: "\n" + margin) + "\n"
     }.joined()
+  }
+
+  /// Columns of a terminal that need not be wide.
+  private static let lineWidth = 100
+
+  private static func wrapped(_ text: String, width: Int) -> [String] {
+    var lines = [""]
+    for word in text.split(separator: " ") {
+      let last = lines[lines.count - 1]
+      if last.isEmpty {
+        lines[lines.count - 1] = String(word)
+      } else if last.count + 1 + word.count <= width {
+        lines[lines.count - 1] += " " + word
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
   }
 }

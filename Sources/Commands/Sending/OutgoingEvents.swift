@@ -130,6 +130,9 @@ final class OutgoingEvents: @unchecked Sendable {
     let refusal = padded.withUnsafeBytes {
       reader.readEvent(UnsafeRawBufferPointer(rebasing: $0[..<bytes.count]), receivedAt: WallClock.system.now)
     }
-    return refusal.map { "can't be read as JSON: \($0.message)" }
+    guard let refusal else { return nil }
+    let words = refusal.message
+    let what = words.hasPrefix("The body ") ? String(words.dropFirst(9)) : words
+    return what.hasSuffix(".") ? String(what.dropLast()) : what
   }
 }

@@ -30,7 +30,7 @@ final class Sender: @unchecked Sendable {
   }
 
   func send(_ events: OutgoingEvents) async throws(CommandFailure) {
-    while stopped == nil {
+    while true {
       let next = try await WorkerThread.run {
         () -> Result<(batch: OutgoingBatch?, unsent: [OutgoingEvents.Unsent]), CommandFailure> in
         Result { () throws(CommandFailure) in try events.next() }
@@ -42,7 +42,7 @@ final class Sender: @unchecked Sendable {
       progress.show(share: events.share, "\(totals.accepted) accepted, \(totals.rejected) rejected")
     }
     progress.clear()
-    if totals.events == 0, stopped == nil { throw CommandFailure("\(events.name) holds no events") }
+    if totals.events == 0 { throw CommandFailure("\(events.name) holds no events") }
   }
 
   private func note(_ unsent: OutgoingEvents.Unsent) {
@@ -76,7 +76,8 @@ final class Sender: @unchecked Sendable {
           retryAfter: after, isRateLimited: reason == .rateLimited, roll: Double.random(in: 0..<1))
         await wait(delay, Self.words(reason))
       case nil:
-        guard hasAnswered, attempt < retriesMax else { return stop(batch, lastFailure) }
+        guard hasAnswered else { return stop(batch, "\(lastFailure); is anything running there?") }
+        guard attempt < retriesMax else { return stop(batch, "\(lastFailure), after \(attempt + 1) attempts") }
         await wait(schedule.delay(roll: Double.random(in: 0..<1)), lastFailure)
       }
     }
@@ -161,7 +162,10 @@ final class Sender: @unchecked Sendable {
       context.output.print(totals.text, terminator: "")
     }
     if let stopped {
-      context.output.error("\(stopped)\nnothing was sent after that; what counts as accepted above is stored there")
+      context.output.error(stopped)
+      if totals.accepted > 0 {
+        context.output.error("nothing was sent after that; what counts as accepted is stored there")
+      }
     }
     return totals.rejected == 0 && totals.notSent == 0 && stopped == nil ? .done : .failed
   }
