@@ -1,0 +1,144 @@
+import Foundation
+import JSON
+import TestSupport
+
+/// A configuration for a test: short delays, small segments, free ports, everything below one directory.
+struct RelaySettings: Sendable {
+  var upstream = "http://127.0.0.1:1"
+  var listen = "127.0.0.1:0"
+  var keys = "any"
+  var apps = ""
+  var log = "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 1MiB"
+  var linger = "20ms"
+  var timeout = "20s"
+  var retry = "initial: 50ms, max: 200ms, jitter: 0%"
+  var hasSink = true
+  var grace = "20s"
+  var adminToken = "~"
+  var further = ""
+
+  var yaml: String {
+    """
+    data_dir: ./data
+    ingest: { listen: ["\(listen)"], keys: \(keys) }
+    admin: { listen: "127.0.0.1:0", token: \(adminToken) }
+    \(apps)
+    log: { \(log) }
+    upstream:
+      url: "\(upstream)"
+      linger: \(linger)
+      timeout: \(timeout)
+      retry: { \(retry) }
+    \(hasSink ? "sinks: [{ name: raw, type: ndjson, path: ./events/%Y/%m/%d.ndjson }]" : "")
+    shutdown: { grace: \(grace) }
+    \(further)
+    """
+  }
+
+  /// Writes the configuration into a directory and returns its path.
+  func write(in directory: TemporaryDirectory) -> String { directory.write("relay.yaml", yaml) }
+}
+
+/// A relay that runs as a process of its own.
+final class RelayProcess: Sendable {
+  let process: ChildProcess
+  let ingest: [TestAddress]
+  let admin: TestAddress
+  let standIn: TestAddress?
+
+  /// Starts a relay and waits until it is ready, or says another line.
+  init(
+    _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String..., untilLine line: String = " ready"
+  ) async throws {
+    let arguments = ["run", "--config", settings.write(in: directory)] + options
+    process = try ChildProcess(arguments)
+    guard await process.waitForLine(line) != nil else {
+      throw TestFailure("the relay doesn't get ready:\n\(process.errorText)")
+    }
+    let data = options.contains("--stand-in") ? "data-stand-in" : "data"
+    guard let text = readFile(directory.file("\(data)/addresses.json")), let addresses = try? JSONValue(parsing: text),
+      let admin = addresses["admin"]?.string
+    else { throw TestFailure("data_dir/addresses.json is missing or no object") }
+    ingest = try (addresses["ingest"]?.array ?? []).compactMap(\.string).map { try TestAddress($0) }
+    self.admin = try TestAddress(admin)
+    standIn = try addresses["stand_in"]?.string.map { try TestAddress($0) }
+  }
+
+  /// Posts a body to the first ingest listener, over a connection of its own.
+  func post(
+    _ body: [UInt8], to path: String = "/v1/events", key: String? = "aso_wk_test", headers: [(String, String)] = []
+  ) async throws -> TestAnswer {
+    try await Self.post(body, to: ingest[0], path: path, key: key, headers: headers)
+  }
+
+  static func post(
+    _ body: [UInt8], to address: TestAddress, path: String = "/v1/events", key: String? = "aso_wk_test",
+    headers: [(String, String)] = []
+  ) async throws -> TestAnswer {
+    let all = [("Content-Type", "application/json")] + (key.map { [("X-Write-Key", $0)] } ?? []) + headers
+    return try await onThread { try TestConnection(to: address).send("POST", path, headers: all, body: body) }
+  }
+
+  /// Posts events and makes sure that every one was accepted.
+  func accept(_ events: [TestEvent], key: String = "aso_wk_test") async throws {
+    for start in stride(from: 0, to: events.count, by: 100) {
+      let batch = events[start..<min(start + 100, events.count)]
+      let answer = try await post(TestEvent.batch(batch), key: key)
+      guard answer.status == 200, answer.json?["accepted"]?.integer() == batch.count else {
+        throw TestFailure("\(answer.status): \(answer.text)")
+      }
+    }
+  }
+
+  func admin(_ method: String, _ path: String, host: String? = nil, headers: [(String, String)] = []) async throws
+    -> TestAnswer
+  {
+    let admin = self.admin
+    return try await onThread { try TestConnection(to: admin).send(method, path, headers: headers, host: host) }
+  }
+
+  /// Skips lingering and waits until nothing waits any more; says how much still does.
+  func flush(timeout: String = "30s") async throws -> Int {
+    let answer = try await admin("POST", "/flush?timeout=\(timeout)")
+    guard answer.status == 200, let pending: Int = answer.json?["pending"]?.integer() else {
+      throw TestFailure("flush: \(answer.status): \(answer.text)")
+    }
+    return pending
+  }
+
+  func status() async throws -> JSONValue {
+    let answer = try await admin("GET", "/status")
+    guard answer.status == 200, let json = answer.json else {
+      throw TestFailure("status: \(answer.status): \(answer.text)")
+    }
+    return json
+  }
+
+  /// A destination's part of the status.
+  func destination(_ name: String) async throws -> JSONValue {
+    guard let found = try await status()["destinations"]?.array?.first(where: { $0["name"]?.string == name }) else {
+      throw TestFailure("the status has no destination \(name)")
+    }
+    return found
+  }
+
+  /// Ends the relay as an operator does and returns its exit code.
+  func stop() async throws -> Int32 {
+    process.kill(SIGTERM)
+    guard let code = await process.wait() else { throw TestFailure("the relay doesn't end:\n\(process.errorText)") }
+    return code
+  }
+
+  /// Ends the relay as a power cut does, but for the page cache.
+  func crash() async throws {
+    process.kill(SIGKILL)
+    guard await process.wait() != nil else { throw TestFailure("the relay outlives SIGKILL") }
+  }
+}
+
+/// The lines of all of a sink's files, in the files' order.
+func sinkLines(_ directory: TemporaryDirectory, _ folder: String = "events") -> [String] {
+  let root = directory.file(folder)
+  let files = (FileManager.default.enumerator(atPath: root)?.allObjects ?? []).compactMap { $0 as? String }
+  return files.filter { $0.hasSuffix(".ndjson") }.sorted().flatMap { readLines("\(root)/\($0)") }
+}
