@@ -2,6 +2,11 @@ import Configuration
 
 /// What the executable calls.
 public enum Entry {
+  /// To be called first, on the main thread: commands that wait for signals have them blocked in every thread.
+  public static func prepare(_ arguments: [String]) {
+    if let first = arguments.first, StopSignals.waitingCommands.contains(first) { StopSignals.block() }
+  }
+
   /// Runs the command that a line names.
   ///
   /// - Parameter arguments: the line's words, without the program's own name.

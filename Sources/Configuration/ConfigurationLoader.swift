@@ -8,7 +8,7 @@ public enum ConfigurationLoader {
   /// The configuration in a file, or everything that is wrong with it.
   ///
   /// An empty file is right: everything has its default. Relative paths are relative to the file's directory. Reads
-  /// the file and the key files it names, and nothing else.
+  /// the file, the key files it names, and whether upstream.ca_file can be read.
   ///
   /// - Parameter environment: what `${NAME}` is taken from.
   public static func load(file: String, environment: [String: String]) -> Result<

@@ -104,6 +104,9 @@ extension RelayConfiguration.Upstream {
     section.read("timeout", into: &timeout, .duration(.milliseconds(100) ... .hours(1)))
     section.read("connect_timeout", into: &connectTimeout, .duration(.milliseconds(100) ... .minutes(10)))
     section.readOptional("ca_file", into: &caFile, .path(relativeTo: section.findings.directory))
+    if let caFile, let fault = FileText.fault(reading: caFile) {
+      section.fault("ca_file", "\(Quoting.quote(caFile)): \(fault.message)")
+    }
     retry.read(section.section("retry"))
     rateLimit.read(section.section("rate_limit"))
     section.later("concurrency", "on_refused_key", "on_expired", "order")

@@ -1,4 +1,5 @@
 import EventsAPI
+import Glibc
 
 /// Reads the lines of a file that aren't empty.
 final class LineReader {
@@ -44,7 +45,8 @@ final class LineReader {
     var searched = begin
     var isTooLong = false
     while true {
-      if let found = buffer[searched..<end].firstIndex(of: UInt8(ascii: "\n")) {
+      if searched < end, let found = memchr(buffer.baseAddress! + searched, 0x0A, end - searched) {
+        let found = UnsafeRawPointer(found) - UnsafeRawPointer(buffer.baseAddress!)
         defer { begin = found + 1 }
         return line(upTo: found, isTooLong)
       }
