@@ -8,7 +8,7 @@ public enum ConfigurationLoader {
   /// The configuration in a file, or everything that is wrong with it.
   ///
   /// An empty file is right: everything has its default. Relative paths are relative to the file's directory. Reads
-  /// the file and the key files it names, and nothing else.
+  /// the file, the key files it names, and whether upstream.ca_file can be read.
   ///
   /// - Parameter environment: what `${NAME}` is taken from.
   public static func load(file: String, environment: [String: String]) -> Result<
@@ -21,12 +21,24 @@ public enum ConfigurationLoader {
     }
   }
 
+  /// As ``load(file:environment:)``, for one who only looks for the relay: apps are left out, and a key whose variable
+  /// is not set has its default, since secrets are seldom set where the relay doesn't run.
+  public static func loadForAsking(
+    file: String, environment: [String: String]
+  ) -> Result<RelayConfiguration, ConfigurationFaults> {
+    switch FileText.read(file, bytesMax: fileBytesMax) {
+    case .success(let bytes): parse(bytes, file: file, environment: environment, isForAsking: true).result
+    case .failure(let fault):
+      .failure(ConfigurationFaults([ConfigurationFault(file: file, line: 0, key: "", message: fault.message)]))
+    }
+  }
+
   /// What a text says, and the keys that were asked for on the way.
   static func parse(
-    _ bytes: [UInt8], file: String, environment: [String: String]
+    _ bytes: [UInt8], file: String, environment: [String: String], isForAsking: Bool = false
   ) -> (result: Result<RelayConfiguration, ConfigurationFaults>, keys: Set<String>) {
-    let directory = PathText.directory(of: PathText.absolute(file, relativeTo: FileText.workingDirectory))
-    let findings = Findings(file: file, directory: directory, environment: environment)
+    let directory = PathText.realDirectory(of: file)
+    let findings = Findings(file: file, directory: directory, environment: environment, isForAsking: isForAsking)
     switch YAMLReader.read(bytes) {
     case .failure(let fault):
       findings.fault(line: fault.line, key: "", fault.message)

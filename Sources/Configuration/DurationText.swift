@@ -10,6 +10,9 @@ public enum DurationText {
   /// The two largest parts, rounded down: `2d3h`, `1m5s`, `250ms`.
   public static func rounded(_ duration: Duration) -> String { text(duration, partsMax: 2) }
 
+  /// The duration that a text says; nil when it says none.
+  public static func duration(_ text: String) -> Duration? { try? parse(text) }
+
   private static func text(_ duration: Duration, partsMax: Int) -> String {
     var rest = duration.milliseconds
     guard rest > 0 else { return "0s" }

@@ -3,7 +3,11 @@
 /// It happens after YAML is read, so that no variable can add a key or a line. The default counts when the variable is
 /// unset or empty; it ends at the first `}` and is taken as it stands.
 struct EnvironmentExpansion {
-  struct Fault: Error, Equatable { var message: String }
+  struct Fault: Error, Equatable {
+    var message: String
+    /// The variable's name is right, and it isn't there.
+    var isUnset = false
+  }
 
   let environment: [String: String]
 
@@ -46,7 +50,8 @@ struct EnvironmentExpansion {
     if after.isEmpty {
       guard let set else {
         throw Fault(
-          message: "the environment variable \(name) is not set: set it, or give a default with ${\(name):-default}")
+          message: "the environment variable \(name) is not set: set it, or give a default with ${\(name):-default}",
+          isUnset: true)
       }
       return (set, String(name))
     }

@@ -38,6 +38,16 @@ enum FileText {
     return .success(Array(bytes[..<count]))
   }
 
+  /// Why a file can't be read; nil when it can.
+  static func fault(reading path: String) -> Fault? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return Fault(message: reason(errno)) }
+    defer { close(descriptor) }
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0 else { return Fault(message: reason(errno)) }
+    return facts.st_mode & S_IFMT == S_IFDIR ? Fault(message: "is a directory; name the file in it") : nil
+  }
+
   private static func reason(_ code: Int32) -> String {
     switch code {
     case ENOENT: "there is no such file; check the path"

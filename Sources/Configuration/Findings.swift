@@ -7,16 +7,19 @@ final class Findings {
   /// The directory that relative paths are relative to, absolute.
   let directory: String
   let environment: [String: String]
+  /// Apps don't matter, nor variables that are not set.
+  let isForAsking: Bool
   private(set) var warnings: [ConfigurationFault] = []
   /// Every key the reading asked for, by path, with `[]` for an element: the schema.
   private(set) var keys: Set<String> = []
   private var faults: [ConfigurationFault] = []
   private var uncounted = 0
 
-  init(file: String, directory: String, environment: [String: String]) {
+  init(file: String, directory: String, environment: [String: String], isForAsking: Bool = false) {
     self.file = file
     self.directory = directory
     self.environment = environment
+    self.isForAsking = isForAsking
   }
 
   func fault(line: Int, key: String, _ message: String) {

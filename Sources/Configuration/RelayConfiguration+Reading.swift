@@ -5,7 +5,7 @@ extension RelayConfiguration {
     root.read("data_dir", into: &dataDirectory, .path(relativeTo: root.findings.directory))
     ingest.read(root.section("ingest"))
     admin.read(root.section("admin"), ingest: ingest)
-    apps = Self.readApps(root)
+    if root.findings.isForAsking { root.skip("apps") } else { apps = Self.readApps(root) }
     log.read(root.section("log"))
     upstream.read(root.section("upstream"))
     sinks = Self.readSinks(root, dataDirectory: dataDirectory)
@@ -104,6 +104,9 @@ extension RelayConfiguration.Upstream {
     section.read("timeout", into: &timeout, .duration(.milliseconds(100) ... .hours(1)))
     section.read("connect_timeout", into: &connectTimeout, .duration(.milliseconds(100) ... .minutes(10)))
     section.readOptional("ca_file", into: &caFile, .path(relativeTo: section.findings.directory))
+    if let caFile, let fault = FileText.fault(reading: caFile) {
+      section.fault("ca_file", "\(Quoting.quote(caFile)): \(fault.message)")
+    }
     retry.read(section.section("retry"))
     rateLimit.read(section.section("rate_limit"))
     section.later("concurrency", "on_refused_key", "on_expired", "order")

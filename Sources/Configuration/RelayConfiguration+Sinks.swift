@@ -1,5 +1,7 @@
 extension RelayConfiguration {
   static let sinksMax = 64
+  /// What the relay keeps for itself under `data_dir`.
+  private static let ownDirectories = ["dead-letters", "keys", "log", "positions", "stand-in"]
   /// Types that the contract names and this version doesn't bring yet.
   private static let laterTypes: Set<String> = ["archive", "webhook"]
 
@@ -16,8 +18,8 @@ extension RelayConfiguration {
       if let first = paths[sink.path], !sink.path.isEmpty {
         section.fault("path", "the sink on line \(first) writes to the same path; each needs its own")
       }
-      if sink.path.hasPrefix("\(dataDirectory)/dead-letters/") {
-        section.fault("path", "lies in the relay's own directory for dead letters; choose another")
+      if let own = ownDirectories.first(where: { sink.path.hasPrefix("\(dataDirectory)/\($0)/") }) {
+        section.fault("path", "lies in data_dir/\(own), which is the relay's own; choose another directory")
       }
       if !sink.name.isEmpty, names[sink.name] == nil { names[sink.name] = section.line(of: "name") }
       if paths[sink.path] == nil { paths[sink.path] = section.line(of: "path") }

@@ -107,6 +107,17 @@ enum HostText {
 }
 
 extension RelayConfiguration.Address {
+  /// The address that a text names, a relative path being relative to the working directory; else what is wrong.
+  public static func parse(_ text: String) -> Result<Self, UpstreamBase.Fault> {
+    let format = ScalarFormat.address(relativeTo: FileText.workingDirectory)
+    do {
+      return .success(try format.parse(text))
+    } catch {
+      let meant = error.hint.map { "; did you mean \($0)?" } ?? "; it should be \(format.noun)"
+      return .failure(.init(message: "\(Quoting.quote(text)) \(error.problem)\(meant)"))
+    }
+  }
+
   /// Only this machine reaches it.
   public var isLocal: Bool {
     switch self {

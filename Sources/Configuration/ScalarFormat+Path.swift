@@ -1,3 +1,5 @@
+import Glibc
+
 extension ScalarFormat where Value == String {
   /// A path; a relative one is relative to `directory`. Absolute afterwards.
   static func path(relativeTo directory: String) -> ScalarFormat {
@@ -43,11 +45,25 @@ enum PathText {
     }
   }
 
-  /// The path from the root, without `.` and doubled slashes; `..` stays, since what it means is the file system's to say.
+  /// The path from the root, without `.` and doubled slashes.
+  ///
+  /// `..` at the begin goes up from the directory, which holds no symbolic links; elsewhere it stays, since what it means
+  /// is the file system's to say.
   static func absolute(_ path: String, relativeTo directory: String) -> String {
-    let joined = path.hasPrefix("/") ? path : "\(directory)/\(path)"
-    let parts = joined.split(separator: "/").filter { $0 != "." }
-    return "/" + parts.joined(separator: "/")
+    let parts = path.split(separator: "/").filter { $0 != "." }
+    guard !path.hasPrefix("/") else { return "/" + parts.joined(separator: "/") }
+    var base = directory.split(separator: "/").filter { $0 != "." }
+    let ups = base.contains("..") ? 0 : parts.prefix { $0 == ".." }.count
+    base.removeLast(min(ups, base.count))
+    return "/" + (base + parts.dropFirst(ups)).joined(separator: "/")
+  }
+
+  /// The directory a file lies in, absolute and without symbolic links if it is there.
+  static func realDirectory(of file: String) -> String {
+    let directory = directory(of: absolute(file, relativeTo: FileText.workingDirectory))
+    guard let real = realpath(directory, nil) else { return directory }
+    defer { free(real) }
+    return String(cString: real)
   }
 
   /// The directory of a path.

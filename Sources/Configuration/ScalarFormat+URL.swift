@@ -66,3 +66,21 @@ enum URLText {
     return HostText.isLoopback(String(authority.prefix { $0 != ":" }))
   }
 }
+
+/// The base of an upstream or a relay, wherever it is named.
+public enum UpstreamBase {
+  public struct Fault: Error, Sendable, Equatable {
+    /// What is wrong and what would be right; the text itself is not in it, since it may hold a password.
+    public var message: String
+  }
+
+  /// A base without `/` or `/v1` at its end, from one with or without.
+  public static func parse(_ text: String) -> Result<String, Fault> {
+    let format = ScalarFormat<String>.upstreamURL
+    do {
+      return .success(try format.parse(text))
+    } catch {
+      return .failure(Fault(message: "the URL \(error.problem); it should be \(format.noun)"))
+    }
+  }
+}

@@ -76,6 +76,9 @@ final class Section {
     }
   }
 
+  /// Knows a key, whatever stands there.
+  func skip(_ key: String) { _ = member(key) }
+
   /// A group within this one; an empty one when it isn't there.
   func section(_ key: String) -> Section {
     let member = member(key)
@@ -182,7 +185,7 @@ final class Section {
         findings.fault(line: line, key: key, Self.message(error, text, expanded.names, format))
       }
     } catch {
-      findings.fault(line: line, key: key, error.message)
+      if !(error.isUnset && findings.isForAsking) { findings.fault(line: line, key: key, error.message) }
     }
     isSound = false
     return nil

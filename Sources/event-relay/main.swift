@@ -1,4 +1,6 @@
 import Commands
 import Glibc
 
-exit(await Entry.main(Array(CommandLine.arguments.dropFirst())))
+let arguments = Array(CommandLine.arguments.dropFirst())
+Entry.prepare(arguments)
+exit(await Entry.main(arguments))

@@ -167,7 +167,7 @@ extension BadConfiguration {
       "3: sinks[1].path: the sink on line 2 writes to the same path; each needs its own"),
     .init(
       "sinks: [{ name: a, type: ndjson, path: data/dead-letters/x }]",
-      "1: sinks[0].path: lies in the relay's own directory for dead letters; choose another"),
+      "1: sinks[0].path: lies in data_dir/dead-letters, which is the relay's own; choose another directory"),
     .init(
       "sinks: [{ name: a, type: ndjson, path: x, rotate: { size: 1B, every: 0s }, retention: 1s }]",
       "1: sinks[0].rotate.size: \"1B\" is less than the least, 1KiB; it should be a size from 1KiB to 1024GiB, in B, KiB, MiB, GiB, kB, MB or GB",

@@ -38,7 +38,7 @@ import Testing
     expected.upstream.maxBatchBytes = 16384
     expected.upstream.timeout = .seconds(90)
     expected.upstream.connectTimeout = .milliseconds(100)
-    expected.upstream.caFile = "/etc/er/ca.pem"
+    expected.upstream.caFile = "/etc/passwd"
     expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025)
     expected.upstream.rateLimit = .init(eventsPerMinute: 0, perInstallPerMinute: 1, margin: 0)
     var sink = RelayConfiguration.Sink(name: "raw", type: .ndjson, path: "/etc/er/%Y-%m-%d.ndjson")
@@ -71,7 +71,7 @@ import Testing
       max_batch_bytes: 16KiB
       timeout: 1m30s
       connect_timeout: 100ms
-      ca_file: ca.pem
+      ca_file: ../passwd
       retry: { initial: 1ms, max: 2ms, jitter: 2.5% }
       rate_limit: { events_per_minute: 0, per_install_per_minute: 1, margin: 0% }
     sinks:

@@ -1,0 +1,1 @@
+extension RelayPort { static let this = RelayPort.none }

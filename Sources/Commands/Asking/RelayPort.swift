@@ -1,0 +1,32 @@
+import Configuration
+import JSON
+
+/// What commands need of the relay itself, as closures: room for a test's own, and the one place that knows module Relay.
+struct RelayPort: Sendable {
+  struct RunOptions: Sendable, Equatable {
+    /// Also start the stand-in upstream and send there.
+    var standsIn = false
+    /// Events accepted for another upstream go to the configured one.
+    var adopts = false
+  }
+
+  typealias Configured = Result<RelayConfiguration, ConfigurationFaults>
+
+  /// Runs the relay until a signal says stop; the process's exit code.
+  var run:
+    @Sendable (
+      _ configuration: RelayConfiguration, _ options: RunOptions, _ environment: [String: String],
+      _ readAgain: @escaping @Sendable () -> Configured
+    ) async -> Int32
+  /// What `GET /status` would say, from the files in a data directory in which no relay runs; nil when they can't tell.
+  var offlineStatus: @Sendable (RelayConfiguration) -> JSONValue?
+  /// What waits in the data directory and doesn't fit the configuration, a sentence each: for an app that was removed,
+  /// for another upstream, of another instance.
+  var misfits: @Sendable (RelayConfiguration) -> [String]
+  /// Where a relay that runs in this data directory says that its admin listener is, `127.0.0.1:40123`.
+  var adminAddress: @Sendable (_ dataDirectory: String) -> String?
+
+  /// No relay at all.
+  static let none = RelayPort(
+    run: { _, _, _, _ in 1 }, offlineStatus: { _ in nil }, misfits: { _ in [] }, adminAddress: { _ in nil })
+}

@@ -1,0 +1,90 @@
+import Configuration
+import JSON
+
+extension Command {
+  static let check = Command(
+    name: "check",
+    summary: "Says whether the configuration is right.",
+    details: """
+      Prints every fault with its file, line and key, what is wrong and what would be
+      right, and exits with 2; else says what would listen, where data is kept, and
+      what goes where. Nothing is started or changed.
+      """,
+    options: [ConfigurationFile.option, Option("json", nil, "prints one JSON object with the faults and warnings")],
+    examples: [.init("event-relay check --config relay.yaml", "before a start or a reload")]
+  ) { arguments, context async throws(CommandFailure) in
+    let file = try ConfigurationFile(arguments, context)
+    return await WorkerThread.run {
+      let result = ConfigurationLoader.load(file: file.path, environment: file.environment)
+      let misfits = (try? result.get()).map(context.relay.misfits) ?? []
+      let report = CheckReport(file: file.path, result: result, misfits: misfits)
+      context.output.print(arguments.flag("json") ? report.json.description + "\n" : report.text, terminator: "")
+      return (try? result.get()) == nil ? .usage : .done
+    }
+  }
+}
+
+/// What `check` found. The faults are its result, and no complaint about how it was called.
+struct CheckReport {
+  let file: String
+  let result: Result<RelayConfiguration, ConfigurationFaults>
+  /// What waits and doesn't fit.
+  let misfits: [String]
+
+  private var faults: [ConfigurationFault] {
+    if case .failure(let faults) = result { faults.all } else { [] }
+  }
+
+  private var warnings: [ConfigurationFault] { (try? result.get().warnings) ?? [] }
+
+  var json: JSONValue {
+    func list(_ faults: [ConfigurationFault]) -> JSONValue {
+      .array(
+        faults.map {
+          [
+            "file": .string($0.file), "line": JSONValue($0.line), "key": .string($0.key),
+            "message": .string($0.message),
+          ]
+        })
+    }
+    return [
+      "ok": .bool(faults.isEmpty), "faults": list(faults), "warnings": list(warnings),
+      "waiting": .array(misfits.map(JSONValue.string)),
+    ]
+  }
+
+  var text: String {
+    guard let configuration = try? result.get() else {
+      return faults.map { PrintableText.of($0.description) + "\n" }.joined()
+    }
+    return warnings.map { PrintableText.of("\($0) (a warning)") + "\n" }.joined()
+      + misfits.map { PrintableText.of($0) + "\n" }.joined() + Self.summary(configuration, file: file)
+  }
+
+  /// What a configuration comes to, in a few lines.
+  private static func summary(_ configuration: RelayConfiguration, file: String) -> String {
+    var rows = [
+      ("configuration", "\(file) is right"),
+      ("takes events at", configuration.ingest.listen.map(\.description).joined(separator: ", ")),
+      ("admin at", configuration.admin.listen.description + (configuration.admin.token == nil ? "" : ", with a token")),
+      ("keeps data in", configuration.dataDirectory),
+      (
+        "log",
+        "at most \(SizeText.exact(configuration.log.maxSize)) in segments of "
+          + "\(SizeText.exact(configuration.log.segmentSize)), durability \(configuration.log.durability.rawValue)"
+      ),
+      ("keys", configuration.ingest.keys == .any ? "any" : "only the apps' listed"),
+      ("sends to", configuration.upstream.url),
+    ]
+    rows += named("app", configuration.apps.map { $0.isDefault ? "\($0.name) (default)" : $0.name })
+    rows += named("sink", configuration.sinks.map { "\($0.name) (\($0.type.rawValue)): \($0.path)" })
+    let width = rows.map(\.0.count).max() ?? 0
+    return rows.map { title, value in
+      title + String(repeating: " ", count: width - title.count) + "  " + PrintableText.of(value) + "\n"
+    }.joined()
+  }
+
+  private static func named(_ title: String, _ values: [String]) -> [(String, String)] {
+    values.isEmpty ? [(title, "none")] : values.map { (title, $0) }
+  }
+}
