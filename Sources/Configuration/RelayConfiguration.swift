@@ -12,6 +12,8 @@ public struct RelayConfiguration: Sendable, Equatable {
   public var deadLetters = DeadLetters()
   public var shutdownGrace: Duration = .seconds(10)
   public var logging = Logging()
+  /// What is right and yet probably not meant, in the file's order.
+  public var warnings: [ConfigurationFault] = []
 
   public init(dataDirectory: String) { self.dataDirectory = dataDirectory }
 

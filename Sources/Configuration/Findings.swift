@@ -1,0 +1,62 @@
+/// What reading one file has found so far, and what all its parts need to know.
+final class Findings {
+  /// Past this many the rest is only counted.
+  static let faultsMax = 1000
+
+  let file: String
+  /// The directory that relative paths are relative to, absolute.
+  let directory: String
+  let environment: [String: String]
+  private(set) var warnings: [ConfigurationFault] = []
+  /// Every key the reading asked for, by path, with `[]` for an element: the schema.
+  private(set) var keys: Set<String> = []
+  private var faults: [ConfigurationFault] = []
+  private var uncounted = 0
+
+  init(file: String, directory: String, environment: [String: String]) {
+    self.file = file
+    self.directory = directory
+    self.environment = environment
+  }
+
+  func fault(line: Int, key: String, _ message: String) {
+    guard faults.count < Self.faultsMax else { return uncounted += 1 }
+    faults.append(ConfigurationFault(file: file, line: line, key: key, message: message))
+  }
+
+  func warn(line: Int, key: String, _ message: String) {
+    guard warnings.count < Self.faultsMax else { return }
+    warnings.append(ConfigurationFault(file: file, line: line, key: key, message: message))
+  }
+
+  func asked(_ key: String) { keys.insert(key) }
+
+  /// Everything that is wrong; nil when nothing is.
+  var all: ConfigurationFaults? {
+    guard !faults.isEmpty else { return nil }
+    let rest = ConfigurationFault(file: file, line: Int.max, key: "", message: "and \(uncounted) faults more")
+    var sorted = ConfigurationFaults(faults + (uncounted > 0 ? [rest] : [])).all
+    if uncounted > 0 { sorted[sorted.count - 1].line = 0 }
+    return ConfigurationFaults(inOrder: sorted)
+  }
+}
+
+/// How values and keys of the file stand in messages.
+enum Quoting {
+  /// In quotes, at most 60 characters, control characters escaped.
+  static func quote(_ text: String) -> String {
+    // A write key in the wrong place is a write key still.
+    if text.contains("aso_wk_") { return "a write key" }
+    var out = "\""
+    for scalar in text.unicodeScalars.prefix(60) {
+      out += scalar.value < 0x20 || scalar.value == 0x7F ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+    }
+    return out + (text.unicodeScalars.count > 60 ? "...\"" : "\"")
+  }
+
+  /// A key as part of a path: itself, if it looks like one, else a question mark.
+  static func key(_ text: String) -> String {
+    let isWord = text.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+    return isWord && (1...40).contains(text.utf8.count) && !text.contains("aso_wk_") ? text : "?"
+  }
+}

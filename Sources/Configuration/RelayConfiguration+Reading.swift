@@ -1,0 +1,158 @@
+extension RelayConfiguration {
+  /// Takes what the file says; everything else keeps its default.
+  mutating func read(_ root: Section) {
+    guard root.isGroup else { return }
+    root.read("data_dir", into: &dataDirectory, .path(relativeTo: root.findings.directory))
+    ingest.read(root.section("ingest"))
+    admin.read(root.section("admin"), ingest: ingest)
+    apps = Self.readApps(root)
+    log.read(root.section("log"))
+    upstream.read(root.section("upstream"))
+    sinks = Self.readSinks(root, dataDirectory: dataDirectory)
+    deadLetters.read(root.section("dead_letters"))
+    shutdownGrace = Self.readGrace(root.section("shutdown"), default: shutdownGrace)
+    logging.read(root.section("logging"))
+    root.later("positions", "privacy")
+    root.finish()
+  }
+
+  private static func readGrace(_ section: Section, default grace: Duration) -> Duration {
+    defer { section.finish() }
+    return section.value("grace", .duration(.zero ... .minutes(10))) ?? grace
+  }
+}
+
+extension RelayConfiguration.Ingest {
+  static let listenersMax = 16
+
+  mutating func read(_ section: Section) {
+    let address = ScalarFormat.address(relativeTo: section.findings.directory)
+    if let listeners = section.list("listen", max: Self.listenersMax, address) {
+      if listeners.isEmpty, section.isList("listen") { section.fault("listen", "is empty; name at least one address") }
+      for (index, listener) in listeners.enumerated() {
+        guard let first = listeners[..<index].first(where: { $0.value.collides(with: listener.value) }) else {
+          continue
+        }
+        section.findings.fault(
+          line: listener.line, key: section.child("listen"),
+          "\(listener.value) is taken by \(first.value) on line \(first.line); each listener needs an address of its own"
+        )
+      }
+      listen = listeners.map(\.value)
+    }
+    section.read("keys", into: &keys, .word)
+    section.read("max_connections", into: &maxConnections, .integer(1...100_000))
+    let time = ScalarFormat.duration(.milliseconds(100) ... .hours(1))
+    section.read("header_timeout", into: &headerTimeout, time)
+    section.read("body_timeout", into: &bodyTimeout, time)
+    section.read("idle_timeout", into: &idleTimeout, time)
+    section.later("max_events_per_minute", "dedupe", "tls")
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.Admin {
+  mutating func read(_ section: Section, ingest: RelayConfiguration.Ingest) {
+    section.read("listen", into: &listen, .address(relativeTo: section.findings.directory))
+    section.readOptional("token", into: &token, .secret("a token"))
+    if let token, token.revealed.utf8.count < 16 {
+      section.warn("token", "is shorter than 16 characters, which can be guessed")
+    }
+    if !listen.isLocal, token == nil, !section.hasValue("token") {
+      section.fault(
+        "listen",
+        "\(listen) is reached from other machines, and there is no admin.token; set one, or listen on 127.0.0.1")
+    }
+    if let other = ingest.listen.first(where: { $0.collides(with: listen) }) {
+      section.fault(
+        "listen", "\(listen) is taken by \(other) of ingest.listen; each listener needs an address of its own")
+    }
+    if let hosts = section.list("hosts", max: 64, .hostHeader) { self.hosts = hosts.map(\.value) }
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.Log {
+  mutating func read(_ section: Section) {
+    section.read("durability", into: &durability, .word)
+    // A segment holds at least one request with its index.
+    section.read("segment_size", into: &segmentSize, .size(2 << 20...1 << 30))
+    section.read("max_size", into: &maxSize, .size(6 << 20...1 << 50))
+    section.read("on_full", into: &onFull, .word)
+    section.read("min_free_disk", into: &minFreeDisk, .size(0...1 << 50))
+    if section.isSound, maxSize < 3 * segmentSize {
+      section.fault(
+        section.has("max_size") ? "max_size" : "segment_size",
+        "max_size, \(SizeText.exact(maxSize)), holds fewer than three segments of \(SizeText.exact(segmentSize)); "
+          + "make it \(SizeText.exact(3 * segmentSize)) or more, or segment_size smaller")
+    }
+    section.later("retain")
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.Upstream {
+  mutating func read(_ section: Section) {
+    section.read("url", into: &url, .upstreamURL)
+    if section.has("url"), url.hasPrefix("http://"), !URLText.isLocal(url) {
+      section.warn("url", "is http: events and keys go to another machine unencrypted; use https")
+    }
+    section.read("linger", into: &linger, .duration(.zero ... .hours(1)))
+    section.read("max_batch_events", into: &maxBatchEvents, .integer(1...100))
+    // At least the largest event.
+    section.read("max_batch_bytes", into: &maxBatchBytes, .size(16 << 10...1 << 20))
+    section.read("timeout", into: &timeout, .duration(.milliseconds(100) ... .hours(1)))
+    section.read("connect_timeout", into: &connectTimeout, .duration(.milliseconds(100) ... .minutes(10)))
+    section.readOptional("ca_file", into: &caFile, .path(relativeTo: section.findings.directory))
+    retry.read(section.section("retry"))
+    rateLimit.read(section.section("rate_limit"))
+    section.later("concurrency", "on_refused_key", "on_expired", "order")
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.Retry {
+  mutating func read(_ section: Section) {
+    section.read("initial", into: &initial, .duration(.milliseconds(1) ... .hours(1)))
+    section.read("max", into: &max, .duration(.milliseconds(1) ... .hours(24)))
+    section.read("jitter", into: &jitter, .percent())
+    if section.isSound, initial > max {
+      section.fault(
+        section.has("initial") ? "initial" : "max",
+        "initial, \(DurationText.exact(initial)), is longer than max, \(DurationText.exact(max)); make one fit the other"
+      )
+    }
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.RateLimit {
+  mutating func read(_ section: Section) {
+    section.read("events_per_minute", into: &eventsPerMinute, .integer(0...100_000_000))
+    section.read("per_install_per_minute", into: &perInstallPerMinute, .integer(0...100_000_000))
+    section.read("margin", into: &margin, .percent(0...90))
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.DeadLetters {
+  mutating func read(_ section: Section) {
+    section.read("max_size", into: &maxSize, .size(1 << 20...1 << 50))
+    section.read("retention", into: &retention, .duration(.minutes(1) ... .days(36_500)))
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.Logging {
+  mutating func read(_ section: Section) {
+    section.read("level", into: &level, .word)
+    section.read("format", into: &format, .word)
+    section.finish()
+  }
+}
+
+extension Duration {
+  static func minutes(_ count: Int) -> Duration { .seconds(count * 60) }
+  static func hours(_ count: Int) -> Duration { .seconds(count * 3600) }
+  static func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+}

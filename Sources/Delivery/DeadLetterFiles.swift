@@ -1,0 +1,146 @@
+import Clocks
+import EventLog
+import Observability
+import Records
+
+/// The files of dead letters: which is written to, and which must go.
+///
+/// Not thread-safe; ``DeadLetterStore`` locks.
+final class DeadLetterFiles {
+  /// A file that a destination writes to.
+  private struct Open {
+    let file: RecordFile
+    let name: DeadLetterFileName
+  }
+
+  private let directory: String
+  private let limits: DeadLetterLimits
+  private let clock: WallClock
+  private let logger: Logger
+  private let system: FileSystem
+  private var open: [String: Open] = [:]
+  /// Bytes of all files; nil before they were counted.
+  private var size: Int?
+  /// Letters removed because of the limits.
+  private(set) var removedLetters = 0
+
+  init(directory: String, limits: DeadLetterLimits, clock: WallClock, logger: Logger, system: FileSystem) {
+    self.directory = directory
+    self.limits = limits
+    self.clock = clock
+    self.logger = logger
+    self.system = system
+  }
+
+  func recover(_ destination: String, _ mark: FileMark) throws(FileError) {
+    // The directory may have moved since.
+    var mark = mark
+    mark.path = path(DeadLetterReader.lastComponent(of: mark.path))
+    switch try RecordFile.reopen(mark, on: system) {
+    case .continued(let file, let cut):
+      if cut > 0 {
+        logger.info("cut off dead letters whose events are tried again", about: mark.path, ["bytes": .integer(cut)])
+      }
+      guard let name = DeadLetterFileName(DeadLetterReader.lastComponent(of: mark.path)) else { return }
+      open[destination] = Open(file: file, name: name)
+    case .renamed(let path, _):
+      logger.warning("a file of dead letters was renamed; a new one is begun", about: mark.path, ["now": .text(path)])
+    case .changed:
+      logger.warning(
+        "a file of dead letters was changed by somebody else; it is left alone, a new one is begun", about: mark.path)
+    case .missing:
+      logger.warning("a file of dead letters is gone; a new one is begun", about: mark.path)
+    }
+  }
+
+  /// The mark of the file that the destination's next letters go to; a new file when there is none, or the last one is
+  /// full, old, renamed or deleted.
+  func prepare(_ destination: String) throws(FileError) -> (mark: FileMark, isNew: Bool) {
+    if let current = open[destination], try isGood(current) { return (current.file.mark, false) }
+    open[destination] = nil
+    let taken = names().last {
+      $0.destination == DeadLetterFileName(begun: clock.now, destination: destination).destination
+    }
+    // A name is never used again and never sorts before an older file's, whatever the clock does.
+    let begun = max(clock.now, taken.map { $0.begun + .milliseconds(1) } ?? clock.now)
+    let name = DeadLetterFileName(begun: begun, destination: destination)
+    let (file, _) = try RecordFile.create(path(name.description), on: system)
+    open[destination] = Open(file: file, name: name)
+    enforceLimits()
+    return (file.mark, true)
+  }
+
+  private func isGood(_ current: Open) throws(FileError) -> Bool {
+    guard !current.file.isFailed, current.file.length < limits.fileSize,
+      clock.now - current.name.begun < limits.fileAge
+    else { return false }
+    switch try current.file.look() {
+    case .unchanged: return true
+    case .renamed, .deleted, .shortened, .lengthened: return false
+    }
+  }
+
+  /// Appends whole lines to the prepared file and syncs it.
+  ///
+  /// When it throws, none of the lines counts.
+  func append(_ destination: String, _ lines: UnsafeRawBufferPointer) throws(FileError) -> FileMark {
+    if open[destination] == nil { _ = try prepare(destination) }
+    guard let current = open[destination] else { preconditionFailure("prepare opens a file") }
+    do throws(FileError) {
+      try current.file.append(lines)
+      try current.file.sync()
+    } catch {
+      // After a failed sync the kernel may have dropped what it couldn't write: another file is begun.
+      try? current.file.cutToMark()
+      open[destination] = nil
+      throw error
+    }
+    size = size.map { $0 + lines.count }
+    if let size, size > limits.size { enforceLimits() }
+    return current.file.mark
+  }
+
+  /// Removes whole files, the oldest first: those that are too old, and as many as are too much.
+  func enforceLimits() {
+    var files = names().map { (name: $0, size: length(of: $0)) }
+    var total = files.reduce(0) { $0 + $1.size }
+    let inUse = Set(open.values.map(\.name.description))
+    files.removeAll { inUse.contains($0.name.description) }
+    for file in files {
+      let path = path(file.name.description)
+      // Its last letter is no older than its last change.
+      let changed = (try? system.facts(of: path)).flatMap { $0 }.map {
+        Timestamp(milliseconds: $0.modifiedMilliseconds)
+      }
+      let isOld = clock.now - max(file.name.begun, changed ?? file.name.begun) > limits.retention
+      guard isOld || total > limits.size else { continue }
+      let letters = DeadLetterReader.countLines(path)
+      do throws(FileError) {
+        try system.remove(path)
+        total -= file.size
+        removedLetters += letters
+        logger.warning(
+          isOld
+            ? "dead letters past dead_letters.retention were removed"
+            : "dead letters past dead_letters.max_size were removed",
+          about: path, ["letters": .integer(letters), "bytes": .integer(file.size)])
+      } catch {
+        logger.warning("old dead letters can't be removed", about: path, ["reason": .text(error.description)])
+      }
+    }
+    size = total
+  }
+
+  func close(_ destination: String) { open[destination] = nil }
+
+  /// All files of dead letters, the oldest first.
+  private func names() -> [DeadLetterFileName] {
+    ((try? system.list(directory)) ?? []).compactMap { DeadLetterFileName($0) }.sorted()
+  }
+
+  private func length(of name: DeadLetterFileName) -> Int {
+    (try? system.facts(of: path(name.description))).flatMap { $0 }?.length ?? 0
+  }
+
+  private func path(_ name: String) -> String { "\(directory)/\(name)" }
+}

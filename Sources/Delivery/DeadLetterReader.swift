@@ -1,0 +1,111 @@
+import Glibc
+import Records
+
+/// Reads dead letters, whether the relay runs or not: file by file, line by line, in bounded memory.
+///
+/// A last line without its end is being written, or was when the power went: it doesn't count. Lines that are no dead
+/// letters are skipped.
+public struct DeadLetterReader: Sendable {
+  /// Which letter `show` means.
+  public enum Reference: Sendable, Equatable {
+    case eventID(String)
+    case place(file: String, line: Int)
+
+    /// `name.ndjson:12` is a place, anything else an event's id.
+    public init(_ text: String) {
+      if let colon = text.lastIndex(of: ":"), let line = Int(text[text.index(after: colon)...]), line > 0 {
+        self = .place(file: DeadLetterReader.lastComponent(of: String(text[..<colon])), line: line)
+      } else {
+        self = .eventID(text)
+      }
+    }
+  }
+
+  public let directory: String
+  private let system: FileSystem
+
+  public init(directory: String, system: FileSystem = .system) {
+    self.directory = directory
+    self.system = system
+  }
+
+  /// The names of the files, the oldest first.
+  public func files() throws(FileError) -> [String] {
+    try system.list(directory).filter { $0.hasSuffix(DeadLetterFileName.ending) }.sorted()
+  }
+
+  /// Visits the letters the filter admits, oldest file first, until the visitor returns false.
+  ///
+  /// - Parameters:
+  ///   - readsEvents: whether each event is parsed for its id.
+  ///   - visit: gets the summary and the line with its line feed; the bytes are good until it returns.
+  public func forEach(
+    _ filter: DeadLetterFilter = DeadLetterFilter(), readsEvents: Bool = true,
+    _ visit: (DeadLetterSummary, UnsafeRawBufferPointer) -> Bool
+  ) throws(FileError) {
+    for name in try files() {
+      var goesOn = true
+      try lines(of: name) { number, line in
+        guard let letter = DeadLetterSummary(line, file: name, line: number, readsEvent: readsEvents),
+          filter.admits(letter)
+        else { return true }
+        goesOn = visit(letter, line)
+        return goesOn
+      }
+      guard goesOn else { return }
+    }
+  }
+
+  /// One letter's line, without its line feed; nil when there is none. By an event's id: the last one given up.
+  public func show(_ reference: Reference) throws(FileError) -> (letter: DeadLetterSummary, line: [UInt8])? {
+    var found: (DeadLetterSummary, [UInt8])?
+    switch reference {
+    case .eventID(let id):
+      let wanted = id.lowercased()
+      try forEach { letter, line in
+        if letter.eventID?.lowercased() == wanted { found = (letter, Array(line.dropLast())) }
+        return true
+      }
+    case .place(let file, let line):
+      guard try files().contains(file) else { return nil }
+      try lines(of: file) { number, bytes in
+        guard number == line else { return true }
+        found = DeadLetterSummary(bytes, file: file, line: number, readsEvent: true).map {
+          ($0, Array(bytes.dropLast()))
+        }
+        return false
+      }
+    }
+    return found
+  }
+
+  /// Hands out the raw lines, each with its line feed, until the taker returns false.
+  public func export(
+    _ filter: DeadLetterFilter = DeadLetterFilter(), _ take: (UnsafeRawBufferPointer) -> Bool
+  ) throws(FileError) {
+    try forEach(filter, readsEvents: false) { _, line in take(line) }
+  }
+
+  private func lines(of name: String, _ visit: (Int, UnsafeRawBufferPointer) -> Bool) throws(FileError) {
+    let path = "\(directory)/\(name)"
+    do throws(FileError) {
+      try LineScanner.scan(path, visit)
+    } catch  where error.code == ENOENT {
+      // Removed meanwhile, as old files are.
+    }
+  }
+
+  static func lastComponent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+  }
+
+  /// How many whole lines a file has; 0 when it can't be read.
+  static func countLines(_ path: String) -> Int {
+    var count = 0
+    try? LineScanner.scan(path) { number, _ in
+      count = number
+      return true
+    }
+    return count
+  }
+}

@@ -1,0 +1,62 @@
+import Clocks
+import EventLog
+import Observability
+import Records
+import Synchronization
+
+/// Keeps what couldn't be delivered: one line each, as the contract has it, in `*.ndjson` files of one directory.
+///
+/// A destination writes to files of its own, named by time, and is exact through crashes this way: it calls
+/// ``prepare(_:)``, commits the mark if the file is new, appends with ``append(_:lines:)``, then acknowledges the events
+/// and commits the mark with its position. At the next start ``recover(_:mark:)`` cuts off what was not committed.
+///
+/// The limits hold for all files together: whole oldest files go. Blocks on the disk: call it on a thread of one's own.
+public final class DeadLetterStore: Sendable {
+  public let directory: String
+  private let lock = Mutex(())
+  /// Used under `lock` alone.
+  private nonisolated(unsafe) let files: DeadLetterFiles
+
+  /// - Parameter directory: made with the first dead letter.
+  public init(
+    directory: String, limits: DeadLetterLimits = DeadLetterLimits(), clock: WallClock = .system, logger: Logger,
+    system: FileSystem = .system
+  ) {
+    self.directory = directory
+    files = DeadLetterFiles(directory: directory, limits: limits, clock: clock, logger: logger, system: system)
+  }
+
+  /// Takes up the file that the destination's committed mark tells of, and cuts off what was appended after that.
+  ///
+  /// A file that isn't the marked one any more is left alone; the next dead letter begins a new one.
+  public func recover(_ destination: String, mark: FileMark?) throws(FileError) {
+    guard let mark else { return }
+    try locked { (files) throws(FileError) in try files.recover(destination, mark) }
+  }
+
+  /// The mark of the file that the destination's next letters go to; commit it before appending when the file is new.
+  public func prepare(_ destination: String) throws(FileError) -> (mark: FileMark, isNew: Bool) {
+    try locked { (files) throws(FileError) in try files.prepare(destination) }
+  }
+
+  /// Appends whole lines, and returns the mark to commit when they are on stable storage.
+  ///
+  /// - Throws: when none of them counts: the disk is full or failing, or the directory can't be written.
+  public func append(_ destination: String, lines: RecordLines) throws(FileError) -> FileMark {
+    let bytes = lines.bytes
+    return try locked { (files) throws(FileError) in try files.append(destination, bytes) }
+  }
+
+  /// Removes files past the limits. Done by itself with each new file; call it now and then for the retention.
+  public func enforceLimits() { lock.withLock { _ in files.enforceLimits() } }
+
+  /// Closes the destination's file.
+  public func close(_ destination: String) { lock.withLock { _ in files.close(destination) } }
+
+  /// Dead letters removed because of the limits since the start.
+  public var removedLetters: Int { lock.withLock { _ in files.removedLetters } }
+
+  private func locked<Value>(_ body: (DeadLetterFiles) throws(FileError) -> Value) throws(FileError) -> Value {
+    try lock.withLock { (_) throws(FileError) in try body(files) }
+  }
+}

@@ -1,0 +1,61 @@
+import Clocks
+import EventLog
+
+/// One app's lane as the engine holds it: its state, and where it stands at this moment. Holds no event.
+///
+/// Belongs to the engine's thread.
+final class DeliveryLane {
+  enum Phase {
+    /// Waits for events, a moment or a change.
+    case resting
+    /// Waits for its turn to send.
+    case queued
+    case inFlight
+  }
+
+  /// What users are told about the lane when it isn't simply running.
+  struct Notice: Equatable {
+    var state: DestinationStatus.State
+    var detail: String
+  }
+
+  let app: String
+  let lane: Lane
+  var state: DeliveryState
+  var phase = Phase.resting
+  /// What it does when its turn comes.
+  var plan = LaneDecision.nothing
+  /// The cursor is past events that are not settled.
+  var needsRewind = false
+  /// The app had no key when the lane last tried.
+  var isKeyless = false
+  /// When the oldest events have lingered enough; nil: not looked at since the last batch.
+  var lingerUntil: ContinuousClock.Instant?
+  /// With so many events it is worth reading whether the batch is full by its bytes.
+  var fullFrom: Int?
+  /// The moment its timer is set to.
+  var timer: ContinuousClock.Instant?
+  /// Nothing can be sent before, however much somebody flushes; nil: nothing stands against it.
+  var blocked: LaneBlock?
+  var notice: Notice?
+  var task: Task<Void, Never>?
+
+  init(app: String, state: DeliveryState = DeliveryState()) {
+    self.app = app
+    self.lane = .app(app)
+    self.state = state
+  }
+}
+
+/// What a flush doesn't skip.
+enum LaneBlock: Equatable {
+  case hold
+  case until(ContinuousClock.Instant)
+
+  func outlasts(_ moment: ContinuousClock.Instant) -> Bool {
+    switch self {
+    case .hold: true
+    case .until(let end): end > moment
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/// Lanes that want to send, first come, first served.
+struct LaneQueue {
+  private var lanes: [DeliveryLane] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == lanes.count }
+
+  mutating func append(_ lane: DeliveryLane) { lanes.append(lane) }
+
+  mutating func popFirst() -> DeliveryLane? {
+    guard head < lanes.count else { return nil }
+    let lane = lanes[head]
+    head += 1
+    if head == lanes.count {
+      lanes.removeAll(keepingCapacity: lanes.count <= 1024)
+      head = 0
+    } else if head >= 1024 {
+      lanes.removeFirst(head)
+      head = 0
+    }
+    return lane
+  }
+}

@@ -1,0 +1,30 @@
+import Clocks
+import EventLog
+import HTTPClient
+import Observability
+
+/// What the upstream's destination works with.
+struct UpstreamContext: Sendable {
+  static let destination = "upstream"
+
+  let configuration: UpstreamConfiguration
+  let subscription: any Subscription
+  let client: any HTTPSending
+  let scheduler: any DeliveryScheduler
+  let keys: any UpstreamKeys
+  let deadLetters: DeadLetterStore
+  /// The instance's id.
+  let relay: String
+  let metrics: DeliveryMetrics
+  let logger: Logger
+  let clock: WallClock
+  /// A random number from 0 up to 1, for jitter.
+  let roll: @Sendable () -> Double
+
+  var limits: BatchLimits {
+    BatchLimits(events: configuration.maxBatchEvents, bytes: configuration.maxBatchBytes)
+  }
+
+  /// Nothing takes longer than this when all is well, however slow the upstream is.
+  var requestTimeMax: Duration { configuration.timeout + configuration.connectTimeout }
+}

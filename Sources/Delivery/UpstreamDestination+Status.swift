@@ -1,0 +1,62 @@
+import EventLog
+
+extension UpstreamDestination {
+  /// How long nothing may happen beyond what explains it, before that counts as stuck.
+  static let patience: Duration = .seconds(10)
+  static let lanesShownMax = 100
+
+  public var status: DestinationStatus {
+    let subscription = context.subscription
+    let board = engine.board.snapshot
+    let pending = subscription.pending
+    var status = DestinationStatus(
+      name: name, type: type, state: .running, pending: pending, lastError: board.lastError,
+      ledger: subscription.ledger, lanes: lanes(board))
+    let worst = board.lanes.values.max { Self.rank($0.state) < Self.rank($1.state) }
+    if let worst, worst.state != .running {
+      status.state = worst.state
+      status.detail = worst.detail
+    }
+    if let fault = board.commitFault {
+      status.state = .failing
+      status.detail = "Positions can't be written: \(fault)"
+    }
+    if let whole = board.whole {
+      status.state = whole.state
+      status.detail = whole.detail
+    }
+    if board.isStopped { status.state = .stopped }
+    status.retryAt = board.lanes.values.compactMap(\.retryAt).min()
+    status.stuckSince = engine.board.stuckSince(
+      waiting: pending.events, now: context.scheduler.now, patience: Self.patience, longest: context.requestTimeMax)
+    return status
+  }
+
+  private func lanes(_ board: DeliveryBoard.State) -> [DestinationStatus.LaneStatus] {
+    let waiting = context.subscription.pendingLanes().compactMap { lane -> (app: String, pending: Int)? in
+      lane.app.map { ($0, context.subscription.pending(lane).events) }
+    }
+    let known = Set(waiting.map(\.app))
+    let silent = board.lanes.keys.filter { !known.contains($0) && board.lanes[$0]?.state != .running }
+    let all = waiting + silent.map { ($0, 0) }
+    return all.sorted { ($1.pending, $0.app) < ($0.pending, $1.app) }.prefix(Self.lanesShownMax).map { app, pending in
+      let entry = board.lanes[app]
+      return DestinationStatus.LaneStatus(
+        app: app, state: board.whole?.state ?? entry?.state ?? .running, detail: entry?.detail, pending: pending,
+        retryAt: entry?.retryAt)
+    }
+  }
+
+  /// What is worse comes first to those who look.
+  private static func rank(_ state: DestinationStatus.State) -> Int {
+    switch state {
+    case .running: 0
+    case .stopped: 1
+    case .waiting: 2
+    case .held: 3
+    case .foreign: 4
+    case .refused: 5
+    case .failing: 6
+    }
+  }
+}

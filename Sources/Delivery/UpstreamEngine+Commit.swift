@@ -1,0 +1,39 @@
+import EventLog
+import Observability
+
+extension UpstreamEngine {
+  /// Makes positions durable soon: no sooner than so long after the last time.
+  func requestCommit(within interval: Duration) {
+    let due = max(now, lastCommit + interval)
+    if let commitDue, commitDue <= due { return }
+    commitDue = due
+    if due > now { timers.add(due, .commit) }
+  }
+
+  func commitIfDue() {
+    if inFlight == 0, queue.isEmpty, isPositionDirty { requestCommit(within: Self.urgentCommitInterval) }
+    guard let commitDue, commitDue <= now, !isStopped else { return }
+    do throws(LogError) {
+      try commit()
+    } catch {
+      // Delivery goes on: what isn't on record would be sent again after a crash, with the same ids.
+      context.logger.error(
+        "positions can't be written; they are kept in memory", about: UpstreamContext.destination,
+        ["reason": .text(error.description)])
+      board.change { $0.commitFault = error.description }
+      self.commitDue = now + Self.localRetry
+      timers.add(now + Self.localRetry, .commit)
+    }
+  }
+
+  /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
+  func commit() throws(LogError) {
+    if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(app: $0.app) } }
+    try subscription.commit(attachment: isRecordDirty ? record.json : nil)
+    if board.snapshot.commitFault != nil { board.change { $0.commitFault = nil } }
+    isRecordDirty = false
+    isPositionDirty = false
+    commitDue = nil
+    lastCommit = now
+  }
+}

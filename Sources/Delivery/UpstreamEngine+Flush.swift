@@ -1,0 +1,99 @@
+import EventLog
+
+/// Somebody waits until what waited when they asked is settled.
+struct FlushRequest {
+  let deadline: ContinuousClock.Instant
+  /// By app, how many of those events are left.
+  var left: [String: Int]
+  var waiter: CheckedContinuation<Void, Never>?
+}
+
+extension UpstreamEngine {
+  /// Skips lingering for what waits now, and returns when it is settled, can't be before the deadline, or that has come.
+  func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
+    let before = subscription.ledger.settled[.delivered]
+    if isOpen, !isStopped, deadline > now { await settleWaiting(until: deadline) }
+    let ledger = subscription.ledger
+    return FlushResult(flushed: Int(ledger.settled[.delivered] - before), pending: Int(ledger.waiting))
+  }
+
+  private func settleWaiting(until deadline: ContinuousClock.Instant) async {
+    var request = FlushRequest(deadline: deadline, left: [:])
+    for lane in subscription.pendingLanes() {
+      if let app = lane.app { request.left[app] = subscription.pending(lane).events }
+    }
+    guard !request.left.isEmpty else { return }
+    let id = nextFlush
+    nextFlush += 1
+    flushes[id] = request
+    timers.add(deadline, .flush(id))
+    for app in request.left.keys { consider(lane(named: app)) }
+    pump()
+    guard flushes[id] != nil else { return }
+    await withCheckedContinuation { flushes[id]?.waiter = $0 }
+  }
+
+  func skipsLinger(_ lane: DeliveryLane) -> Bool {
+    if flushes.isEmpty { return false }
+    return flushes.values.contains { $0.left[lane.app] != nil }
+  }
+
+  func countFlushed(_ lane: DeliveryLane, _ events: Int) {
+    for id in flushes.keys {
+      guard let left = flushes[id]?.left[lane.app] else { continue }
+      flushes[id]?.left[lane.app] = left > events ? left - events : nil
+    }
+  }
+
+  /// Lets those go whose events are settled, or can't be in time.
+  func checkFlushes() {
+    for (id, request) in flushes {
+      let isOver = request.left.keys.allSatisfy { lanes[$0]?.blocked?.outlasts(request.deadline) ?? (lanes[$0] == nil) }
+      if isOver { finishFlush(id) }
+    }
+  }
+
+  func finishFlush(_ id: Int) {
+    flushes.removeValue(forKey: id)?.waiter?.resume()
+  }
+
+  /// Sends what can be sent until the deadline, lets what is in flight finish, and puts everything on record.
+  func stop(until deadline: ContinuousClock.Instant) async {
+    guard !isStopped else { return }
+    _ = await flush(until: deadline)
+    isDraining = true
+    while inFlight > 0, now < deadline {
+      timers.add(deadline, .stop)
+      pump()
+      await withCheckedContinuation { idleWaiters.append($0) }
+    }
+    finishStopping()
+  }
+
+  func resumeIdleWaiters() {
+    let waiters = idleWaiters
+    idleWaiters = []
+    for waiter in waiters { waiter.resume() }
+  }
+
+  private func finishStopping() {
+    guard !isStopped else { return }
+    if isOpen {
+      do throws(LogError) {
+        try commit()
+      } catch {
+        context.logger.error(
+          "positions can't be written; delivered events are sent again at the next start",
+          about: UpstreamContext.destination, ["reason": .text(error.description)])
+      }
+    }
+    isStopped = true
+    for id in flushes.keys { finishFlush(id) }
+    for lane in lanes.values { lane.task?.cancel() }
+    timerTask?.cancel()
+    context.deadLetters.close(UpstreamContext.destination)
+    pool.trim()
+    board.change { $0.isStopped = true }
+    waker.wake()
+  }
+}

@@ -1,0 +1,198 @@
+import Clocks
+import EventLog
+import EventsAPI
+import HTTPClient
+import JSON
+import Records
+
+/// Sends each app's events upstream in order, one request at a time for each app; lives on the HTTP client's thread.
+///
+/// A lane goes `resting → queued → inFlight → resting`. What it does next is decided by ``DeliveryState``; here it is
+/// done. A lane that waits holds no batch and no body: another try reads the same events from the log again.
+actor UpstreamEngine {
+  /// Requests under way over all lanes.
+  static let inFlightMax = 64
+  /// Bytes of their bodies; one more is begun while they are fewer.
+  static let inFlightBytesMax = 8 << 20
+  /// Between two commits while events are being delivered.
+  static let commitInterval: Duration = .milliseconds(500)
+  /// And when something must be remembered soon.
+  static let urgentCommitInterval: Duration = .milliseconds(50)
+  /// How long something local that failed (the log, the position's file) is left alone.
+  static let localRetry: Duration = .seconds(5)
+  static let limitsInterval: Duration = .seconds(3600)
+
+  enum Timer {
+    case lane(DeliveryLane)
+    case commit
+    case open
+    case flush(Int)
+    case limits
+    case stop
+  }
+
+  let context: UpstreamContext
+  let eventsURL, identifyURL: String
+  nonisolated let board = DeliveryBoard()
+  nonisolated let waker = Waker()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { context.scheduler.asUnownedSerialExecutor() }
+
+  // What is kept with the position.
+  var opening: UpstreamOpening
+  var record: UpstreamRecord
+  /// The record on disk is older than `record` and the lanes' delays.
+  var isRecordDirty = false
+  /// Something was acknowledged since the last commit.
+  var isPositionDirty = false
+  var lastCommit: ContinuousClock.Instant
+  var commitDue: ContinuousClock.Instant?
+
+  var isOpen = false
+  var isDraining = false
+  var isStopped = false
+  var lanes: [String: DeliveryLane] = [:]
+  var queue = LaneQueue()
+  var pool = BufferPool()
+  var inFlight = 0
+  var inFlightBytes = 0
+  var timers = DeadlineQueue<Timer>()
+  var armed: ContinuousClock.Instant?
+  var timerTask: Task<Void, Never>?
+  var flushes: [Int: FlushRequest] = [:]
+  var nextFlush = 0
+  /// Who waits until nothing is in flight.
+  var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  let deadLetterLines: RecordLines
+  /// Since when the upstream can't be reached.
+  var outageSince: ContinuousClock.Instant?
+
+  init(context: UpstreamContext, opening: UpstreamOpening) {
+    self.context = context
+    eventsURL = context.configuration.url(of: .events)
+    identifyURL = context.configuration.url(of: .identify)
+    self.opening = opening
+    record = opening.record
+    lastCommit = context.scheduler.now
+    deadLetterLines = RecordLines(relay: context.relay)
+  }
+
+  var now: ContinuousClock.Instant { context.scheduler.now }
+  var subscription: any Subscription { context.subscription }
+
+  /// Works until it is stopped.
+  func run() async {
+    open()
+    while !isStopped {
+      await waker.wait()
+      guard !isStopped else { return }
+      takeReadyLanes()
+      pump()
+    }
+  }
+
+  /// Makes ready to send: the record on disk, the dead letters cut back to it, the lanes that have something.
+  ///
+  /// What fails is tried again; nothing is sent before.
+  func open() {
+    guard !isOpen, !isStopped else { return }
+    if let hold = opening.hold {
+      context.logger.error("nothing is sent upstream", about: UpstreamContext.destination, ["reason": .text(hold)])
+      board.change { $0.whole = (.held, hold) }
+      return
+    }
+    do {
+      if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
+      opening.mustCommit = false
+      try context.deadLetters.recover(UpstreamContext.destination, mark: record.deadLetters)
+    } catch {
+      let reason = (error as? LogError)?.description ?? (error as? FileError)?.description ?? "\(error)"
+      context.logger.error(
+        "the upstream's records can't be taken up", about: UpstreamContext.destination, ["reason": .text(reason)])
+      board.change { $0.whole = (.failing, reason) }
+      timers.add(now + Self.localRetry, .open)
+      pump()
+      return
+    }
+    isOpen = true
+    board.change { $0.whole = nil }
+    restoreLanes()
+    for case .app(let name) in subscription.pendingLanes() { consider(lane(named: name)) }
+    timers.add(now + Self.limitsInterval, .limits)
+    context.deadLetters.enforceLimits()
+    pump()
+  }
+
+  private func restoreLanes() {
+    for waiting in record.lanes {
+      let lane = lane(named: waiting.app)
+      lane.state = DeliveryState(restored: waiting, now: now, wallNow: context.clock.now)
+      lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
+      lane.needsRewind = true
+    }
+  }
+
+  func lane(named app: String) -> DeliveryLane {
+    if let lane = lanes[app] { return lane }
+    let lane = DeliveryLane(app: app)
+    lanes[app] = lane
+    return lane
+  }
+
+  /// Looks at the lanes in which something has come.
+  func takeReadyLanes() {
+    guard isOpen, !isDraining else { return }
+    for case .app(let name) in subscription.readyLanes() { consider(lane(named: name)) }
+  }
+
+  /// Looks again at the lanes that had no key.
+  func keysChanged() {
+    for lane in lanes.values where lane.isKeyless { consider(lane) }
+    pump()
+  }
+
+  /// Lets lanes send while there is room, and sets the timer.
+  func pump() {
+    while !isDraining, !isStopped, inFlight < Self.inFlightMax, inFlightBytes < Self.inFlightBytesMax,
+      let lane = queue.popFirst()
+    {
+      launch(lane)
+    }
+    if !flushes.isEmpty { checkFlushes() }
+    commitIfDue()
+    arm()
+  }
+
+  /// Takes the first moment that something waits for as the timer's.
+  private func arm() {
+    guard !isStopped, let next = timers.earliest else { return }
+    if let armed, armed <= next { return }
+    armed = next
+    timerTask?.cancel()
+    timerTask = Task {
+      guard (try? await context.scheduler.sleep(until: next)) != nil, !Task.isCancelled else { return }
+      fire(next)
+    }
+  }
+
+  private func fire(_ moment: ContinuousClock.Instant) {
+    guard armed == moment, !isStopped else { return }
+    armed = nil
+    let now = now
+    while let entry = timers.take(dueAt: now) {
+      switch entry.subject {
+      case .lane(let lane):
+        guard lane.timer == entry.deadline else { continue }
+        lane.timer = nil
+        consider(lane)
+      case .commit: break
+      case .open: open()
+      case .flush(let id): finishFlush(id)
+      case .limits:
+        context.deadLetters.enforceLimits()
+        timers.add(now + Self.limitsInterval, .limits)
+      case .stop: resumeIdleWaiters()
+      }
+    }
+    pump()
+  }
+}

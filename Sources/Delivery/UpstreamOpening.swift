@@ -1,0 +1,43 @@
+import EventLog
+import JSON
+
+/// What a start finds: whether the waiting events may go to the configured upstream. A decision, without effects.
+struct UpstreamOpening: Sendable {
+  /// What is committed before anything is sent; its url is the one the waiting events are for.
+  var record: UpstreamRecord
+  /// Why nothing is sent, and what to do; nil: all is well.
+  var hold: String?
+  /// The record differs from what is on disk.
+  var mustCommit = false
+
+  init(attachment: JSONValue?, pendingEvents: Int, configuration: UpstreamConfiguration) {
+    let url = Self.shown(configuration.base)
+    do {
+      record = try UpstreamRecord(attachment)
+    } catch {
+      record = UpstreamRecord(url: url)
+      hold = error.description
+      return
+    }
+    guard record.url != url else { return }
+    if let other = record.url, pendingEvents > 0, !configuration.adoptsWaitingEvents {
+      hold =
+        "\(pendingEvents) events wait that were accepted for \(other): start once with `event-relay run --adopt` to "
+        + "send them to \(url), or set upstream.url back"
+      return
+    }
+    record.url = url
+    // Another upstream knows nothing of the waits that the last one asked for.
+    record.lanes = []
+    mustCommit = true
+  }
+
+  /// A URL without the user and password it may hold.
+  static func shown(_ url: String) -> String {
+    guard let scheme = url.firstRange(of: "://") else { return url }
+    let rest = url[scheme.upperBound...]
+    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    guard let at = authority.lastIndex(of: "@") else { return url }
+    return String(url[..<scheme.upperBound] + rest[rest.index(after: at)...])
+  }
+}

@@ -1,0 +1,82 @@
+import Clocks
+import EventLog
+import JSON
+import Records
+
+/// What the upstream's destination keeps with its position, in one atomic write: the subscription's attachment.
+struct UpstreamRecord: Sendable, Equatable {
+  static let version = 1
+
+  /// A lane that failed and hasn't succeeded since.
+  struct LaneRecord: Sendable, Equatable {
+    var app: String
+    var retryAt: Timestamp
+    /// The whole wait.
+    var wait: Duration
+    /// Failed tries in a row: how far the doubling has come.
+    var failures: Int
+    /// How often the oldest events were sent.
+    var attempts: Int
+    var state: DestinationStatus.State
+    var detail: String
+  }
+
+  /// The upstream that the waiting events were accepted for; user and password left out.
+  var url: String?
+  var lanes: [LaneRecord] = []
+  /// How far the dead letters belong to the position.
+  var deadLetters: FileMark?
+
+  var json: JSONValue {
+    .object([
+      .init("version", JSONValue(Self.version)),
+      .init("url", JSONValue(url)),
+      .init("dead_letters", deadLetters?.json ?? .null),
+      .init("lanes", .array(lanes.map(Self.json(of:)))),
+    ])
+  }
+
+  private static func json(of lane: LaneRecord) -> JSONValue {
+    [
+      "app": .string(lane.app), "retry_at": .string(lane.retryAt.description),
+      "retry_at_ms": JSONValue(lane.retryAt.milliseconds), "wait_ms": JSONValue(lane.wait.milliseconds),
+      "failures": JSONValue(lane.failures), "attempts": JSONValue(lane.attempts),
+      "state": .string(lane.state.rawValue), "detail": .string(lane.detail),
+    ]
+  }
+
+  init(url: String? = nil) { self.url = url }
+
+  /// Reads an attachment; what is missing or of another form is left out, so that a damaged wait costs one early try.
+  ///
+  /// - Throws: a sentence, when a newer program wrote it.
+  init(_ json: JSONValue?) throws(UpstreamRecordError) {
+    guard let json else { return }
+    let version = json["version"]?.integer(as: Int.self) ?? Self.version
+    guard version <= Self.version else {
+      throw UpstreamRecordError(
+        description: "the record of destination upstream has version \(version); this program knows \(Self.version): "
+          + "run the newer program, or restore the data directory it had")
+    }
+    url = json["url"]?.string
+    deadLetters = json["dead_letters"].flatMap { FileMark($0) }
+    lanes = (json["lanes"]?.array ?? []).compactMap { lane in
+      guard let app = lane["app"]?.string, let retryAt = lane["retry_at_ms"]?.integer(as: Int64.self),
+        let wait = lane["wait_ms"]?.integer(as: Int64.self), wait >= 0, wait <= Self.waitMillisecondsMax,
+        let failures = lane["failures"]?.integer(as: Int.self), failures >= 0
+      else { return nil }
+      return LaneRecord(
+        app: app, retryAt: Timestamp(milliseconds: retryAt), wait: .milliseconds(wait), failures: failures,
+        attempts: max(0, lane["attempts"]?.integer(as: Int.self) ?? 0),
+        state: lane["state"]?.string.flatMap(DestinationStatus.State.init(rawValue:)) ?? .waiting,
+        detail: lane["detail"]?.string ?? "")
+    }
+  }
+
+  /// No wait is longer, whatever the record says.
+  private static let waitMillisecondsMax: Int64 = 86_400_000
+}
+
+struct UpstreamRecordError: Error, CustomStringConvertible {
+  var description: String
+}

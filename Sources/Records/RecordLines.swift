@@ -1,0 +1,161 @@
+import Clocks
+import EventLog
+import Glibc
+import JSON
+
+/// Lines of records, built one behind the other in one buffer that is used again and again.
+///
+/// A line is one JSON object and a line feed:
+/// `{"received_at":"…","relay":"…","app":"…","kind":"event","seq":123,"event":{…}}`. The names stand in this order. A
+/// clamped event has `"occurred_at_used":"…"` after `seq`; a dead letter then has the members of ``DeadLetterDetails``.
+/// `event` is always the last, so that its bytes are what follows the line's first `,"event":` up to the closing brace:
+/// see ``eventRange(in:)``.
+///
+/// The event's bytes are the sender's. A line feed or carriage return between its tokens becomes a space: a line is a line.
+///
+/// Not thread-safe; owned by whoever writes the lines. Making a line allocates nothing in the long run.
+public final class RecordLines {
+  private var buffer: UnsafeMutableRawBufferPointer
+  private var used = 0
+  private let relay: [UInt8]
+
+  // What the lines of one frame have in common, up to and with `"seq":`.
+  private var head: [UInt8] = []
+  private var headApp = ""
+  private var headKind = EventKind.event
+  private var headReceivedAt = Timestamp(milliseconds: .min)
+  /// `,"occurred_at_used":"…"` for `headReceivedAt`.
+  private var occurredAtUsed: [UInt8] = []
+  private var details: [UInt8] = []
+
+  /// - Parameter relay: the instance's id, `relay` in each line.
+  public init(relay: String, capacity: Int = 64 * 1024) {
+    var literal: [UInt8] = []
+    JSONText.appendString(relay, to: &literal)
+    self.relay = literal
+    buffer = .allocate(byteCount: max(capacity, 1024), alignment: 16)
+  }
+
+  deinit { buffer.deallocate() }
+
+  /// The lines' bytes; good until the next change.
+  public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<used]) }
+
+  public var count: Int { used }
+  public var isEmpty: Bool { used == 0 }
+
+  public func removeAll() { used = 0 }
+
+  /// Takes the first `count` bytes away; the others move to the front.
+  public func removeFirst(_ count: Int) {
+    precondition(count <= used, "more than there is")
+    guard let base = buffer.baseAddress else { return }
+    memmove(base, base + count, used - count)
+    used -= count
+  }
+
+  /// Adds an event's line.
+  ///
+  /// - Parameters:
+  ///   - source: the event's bytes, as its sender sent them.
+  ///   - deadLetter: what makes the line a dead letter's.
+  public func append(
+    _ event: StoredEvent, app: String, bytes source: UnsafeRawBufferPointer, deadLetter: DeadLetterDetails? = nil
+  ) {
+    if event.receivedAt != headReceivedAt || event.kind != headKind || app != headApp { makeHead(event, app) }
+    details.removeAll(keepingCapacity: true)
+    if event.index.flags.contains(.clamped) { details += occurredAtUsed }
+    deadLetter?.write(to: &details)
+    reserve(head.count + 20 + details.count + Self.eventName.count + source.count + 2)
+    put(head)
+    put(event.sequence)
+    put(details)
+    put(Self.eventName)
+    if event.index.flags.contains(.lineBreaks) { putOnOneLine(source) } else { put(source) }
+    put(Self.closing)
+  }
+
+  /// Where the event's own bytes stand in a line, with or without its line feed; nil when it is no record.
+  public static func eventRange(in line: UnsafeRawBufferPointer) -> Range<Int>? {
+    var end = line.count
+    while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+    let name = eventName.count
+    guard end > opening.count + name, line.starts(with: opening), line[end - 1] == UInt8(ascii: "}") else { return nil }
+    // In a string before it the quotes would be escaped, so the first one is the member.
+    var at = opening.count
+    while at + name < end - 1 {
+      if line[at] == eventName[0], line[at..<at + name].elementsEqual(eventName) { return at + name..<end - 1 }
+      at += 1
+    }
+    return nil
+  }
+
+  /// What every line begins with.
+  static let opening = Array(#"{"received_at":""#.utf8)
+  private static let eventName = Array(#","event":"#.utf8)
+  private static let closing = Array("}\n".utf8)
+
+  private func makeHead(_ event: StoredEvent, _ app: String) {
+    headReceivedAt = event.receivedAt
+    headKind = event.kind
+    headApp = app
+    occurredAtUsed.removeAll(keepingCapacity: true)
+    occurredAtUsed += #","occurred_at_used":""#.utf8
+    event.receivedAt.write(to: &occurredAtUsed)
+    occurredAtUsed.append(UInt8(ascii: "\""))
+    head.removeAll(keepingCapacity: true)
+    head += Self.opening
+    event.receivedAt.write(to: &head)
+    head += #"","relay":"#.utf8
+    head += relay
+    head += #","app":"#.utf8
+    JSONText.appendString(app, to: &head)
+    head += #","kind":""#.utf8
+    head += event.kind.name.utf8
+    head += #"","seq":"#.utf8
+  }
+}
+
+// Room has been made before any of these is called.
+extension RecordLines {
+  private func reserve(_ count: Int) {
+    guard used + count > buffer.count else { return }
+    let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: max(used + count, buffer.count * 2), alignment: 16)
+    grown.copyMemory(from: bytes)
+    buffer.deallocate()
+    buffer = grown
+  }
+
+  private func put(_ bytes: [UInt8]) { bytes.withUnsafeBytes { put($0) } }
+
+  private func put(_ bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    memcpy(buffer.baseAddress! + used, source, bytes.count)
+    used += bytes.count
+  }
+
+  private func put(_ number: UInt64) {
+    var digits = 1
+    var rest = number
+    while rest >= 10 {
+      rest /= 10
+      digits += 1
+    }
+    rest = number
+    var at = used + digits
+    used = at
+    repeat {
+      at -= 1
+      buffer[at] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    } while rest > 0
+  }
+
+  /// JSON has no line break inside a string, so that each one here stands between tokens.
+  private func putOnOneLine(_ bytes: UnsafeRawBufferPointer) {
+    for byte in bytes {
+      buffer[used] = byte == 0x0A || byte == 0x0D ? UInt8(ascii: " ") : byte
+      used += 1
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Clocks
+import Records
+
+extension PathPattern {
+  /// The time that a name tells, as far as it tells it.
+  struct NamedTime: Sendable, Equatable {
+    private(set) var fields: [Unit: Int] = [:]
+
+    /// False when the unit was told otherwise before.
+    mutating func tell(_ unit: Unit, _ value: Int) -> Bool {
+      if let told = fields[unit] { return told == value }
+      fields[unit] = value
+      return true
+    }
+
+    /// When the named period is over; nil when the name doesn't tell a whole date: an hour without its day, no time at all.
+    var end: Timestamp? {
+      guard let year = fields[.year] else { return nil }
+      let told = Unit.allCases.prefix { fields[$0] != nil }
+      guard told.count == fields.count, let finest = told.last else { return nil }
+      let (month, day) = (fields[.month] ?? 1, fields[.day] ?? 1)
+      guard 1...12 ~= month, 1...31 ~= day, 0...23 ~= fields[.hour] ?? 0, 0...59 ~= fields[.minute] ?? 0 else {
+        return nil
+      }
+      let minutes = Int64(fields[.hour] ?? 0) * 60 + Int64(fields[.minute] ?? 0)
+      let start = Timestamp.days(year: year, month: month, day: day) * 86_400_000 + minutes * 60_000
+      return finest.end(of: Timestamp(milliseconds: start))
+    }
+  }
+
+  /// What a component's name tells, on top of what those before it told; nil when it is none of this pattern's.
+  ///
+  /// The last component is a file's: it may have a number before its extension.
+  func match(_ name: String, component index: Int, after told: NamedTime) -> NamedTime? {
+    let parts = components[index]
+    if let time = Self.match(name[...], parts, told) { return time }
+    guard index == components.count - 1 else { return nil }
+    return Self.withoutNumber(name).flatMap { Self.match($0[...], parts, told) }
+  }
+
+  private static func match(_ name: Substring, _ parts: [Part], _ told: NamedTime) -> NamedTime? {
+    var rest = name.utf8[...]
+    var told = told
+    for part in parts {
+      switch part {
+      case .literal(let text):
+        guard rest.starts(with: text.utf8) else { return nil }
+        rest = rest.dropFirst(text.utf8.count)
+      case .time(let unit):
+        let digits = rest.prefix(unit.digits)
+        guard digits.count == unit.digits, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        guard told.tell(unit, digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }) else { return nil }
+        rest = rest.dropFirst(unit.digits)
+      }
+    }
+    return rest.isEmpty ? told : nil
+  }
+
+  /// `12.ndjson` of `12.3.ndjson`; nil when the name has no number before its extension.
+  private static func withoutNumber(_ name: String) -> String? {
+    let (stem, ending) = RecordFile.split(name)
+    for (stem, ending) in [(stem, ending), (name, "")] {
+      guard let dot = stem.utf8.lastIndex(of: UInt8(ascii: ".")), dot > stem.startIndex else { continue }
+      let digits = stem.utf8[stem.utf8.index(after: dot)...]
+      guard !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), digits.first != 0x30 else { continue }
+      return String(stem[..<dot]) + ending
+    }
+    return nil
+  }
+}

@@ -1,0 +1,142 @@
+import Clocks
+
+/// A path with parts of a time in it: `/data/%Y/%m/%d/%H.ndjson`. The time is UTC.
+///
+/// `%Y` is the year in four digits; `%m`, `%d`, `%H` and `%M` are month, day, hour and minute in two; `%%` is a percent
+/// sign.
+struct PathPattern: Sendable, Equatable {
+  /// A part of a time, the coarsest first.
+  enum Unit: Int, Sendable, CaseIterable, Comparable {
+    case year, month, day, hour, minute
+
+    static func < (one: Unit, other: Unit) -> Bool { one.rawValue < other.rawValue }
+
+    var digits: Int { self == .year ? 4 : 2 }
+  }
+
+  enum Part: Sendable, Equatable {
+    case literal(String)
+    case time(Unit)
+  }
+
+  /// The path's components, each in parts; those without time in them first.
+  let components: [[Part]]
+
+  /// Reads a pattern.
+  /// - Throws: what is wrong with it, as a sentence.
+  init(_ text: String) throws(PathPatternError) {
+    guard text.hasPrefix("/") else { throw PathPatternError(description: "the path must begin with /") }
+    var components: [[Part]] = []
+    for component in text.split(separator: "/") where component != "." {
+      if component == ".." { throw PathPatternError(description: "the path must not hold ..") }
+      components.append(try Self.parts(component))
+    }
+    guard !components.isEmpty, !text.hasSuffix("/") else {
+      throw PathPatternError(description: "the path must end in a file's name")
+    }
+    self.components = components
+  }
+
+  private static func parts(_ component: Substring) throws(PathPatternError) -> [Part] {
+    var parts: [Part] = []
+    var literal = ""
+    var rest = component[...]
+    while let character = rest.popFirst() {
+      guard character == "%" else {
+        literal.append(character)
+        continue
+      }
+      let letter = rest.popFirst()
+      let unit: Unit
+      switch letter {
+      case "%":
+        literal.append("%")
+        continue
+      case "Y": unit = .year
+      case "m": unit = .month
+      case "d": unit = .day
+      case "H": unit = .hour
+      case "M": unit = .minute
+      default:
+        throw PathPatternError(
+          description: "%\(letter.map(String.init) ?? "") means nothing here: there are %Y %m %d %H %M, and %% for a %")
+      }
+      if !literal.isEmpty { parts.append(.literal(literal)) }
+      literal = ""
+      parts.append(.time(unit))
+    }
+    if !literal.isEmpty { parts.append(.literal(literal)) }
+    return parts
+  }
+
+  /// The path for a moment.
+  func path(at moment: Timestamp) -> String {
+    let date = moment.calendarDate
+    var out = ""
+    for component in components {
+      out += "/"
+      for part in component {
+        switch part {
+        case .literal(let text): out += text
+        case .time(let unit):
+          let digits = String(date[unit])
+          out += String(repeating: "0", count: max(0, unit.digits - digits.utf8.count)) + digits
+        }
+      }
+    }
+    return out
+  }
+
+  /// When the path's text changes next; nil when it never does.
+  func nextChange(after moment: Timestamp) -> Timestamp? {
+    let units = components.joined().compactMap { part in
+      if case .time(let unit) = part { unit } else { nil }
+    }
+    return units.max().map { $0.end(of: moment) }
+  }
+}
+
+/// What is wrong with a path pattern, as a sentence.
+struct PathPatternError: Error, Sendable, Equatable, CustomStringConvertible {
+  let description: String
+}
+
+extension Timestamp.CalendarDate {
+  subscript(_ unit: PathPattern.Unit) -> Int {
+    switch unit {
+    case .year: year
+    case .month: month
+    case .day: day
+    case .hour: hour
+    case .minute: minute
+    }
+  }
+}
+
+extension PathPattern.Unit {
+  /// The end of the year, month, day, hour or minute that a moment lies in.
+  func end(of moment: Timestamp) -> Timestamp {
+    let date = moment.calendarDate
+    func day(_ year: Int, _ month: Int) -> Timestamp {
+      Timestamp(milliseconds: Timestamp.days(year: year, month: month, day: 1) * 86_400_000)
+    }
+    func floored(_ length: Int64) -> Timestamp {
+      Timestamp(milliseconds: moment.milliseconds - moment.milliseconds.modulo(length) + length)
+    }
+    return switch self {
+    case .year: day(date.year + 1, 1)
+    case .month: date.month == 12 ? day(date.year + 1, 1) : day(date.year, date.month + 1)
+    case .day: floored(86_400_000)
+    case .hour: floored(3_600_000)
+    case .minute: floored(60_000)
+    }
+  }
+}
+
+extension Int64 {
+  /// The remainder that is never negative.
+  func modulo(_ divisor: Int64) -> Int64 {
+    let remainder = self % divisor
+    return remainder < 0 ? remainder + divisor : remainder
+  }
+}

@@ -1,0 +1,246 @@
+import Clocks
+import Dispatch
+import EventLog
+import Observability
+import Records
+import Synchronization
+
+/// Writes every event as a line into files named by time, each exactly once, through crashes and `kill -9`.
+///
+/// All file work happens on the sink's one thread; a disk that hangs holds up nobody else. See ``RotationPolicy`` for the
+/// files' names and ``RecordLines`` for the lines.
+public final class NDJSONSink: Destination {
+  /// Events are gathered so long before they are written, when they come one after the other.
+  static let gatherInterval: Duration = .milliseconds(50)
+  /// How long after its deadline `stop` still waits for the last sync.
+  static let stopGrace: Duration = .seconds(2)
+
+  private struct Flush {
+    var id: Int
+    /// How many events must be settled in all.
+    var target: UInt64
+    var resume: CheckedContinuation<Void, Never>
+  }
+
+  private struct State {
+    var condition = NDJSONWorker.Condition()
+    var hasStarted = false
+    var isStopped = false
+    var stopDeadline: ContinuousClock.Instant?
+    var stopping: [(id: Int, resume: CheckedContinuation<Void, Never>)] = []
+    var flushes: [Flush] = []
+    var nextID = 0
+    /// Since when the thread is in the step it is in; nil while it waits.
+    var stepSince: ContinuousClock.Instant?
+  }
+
+  private let configuration: NDJSONSinkConfiguration
+  private let pattern: PathPattern
+  private let subscription: any Subscription
+  private let isDiskLow: @Sendable () -> Bool
+  private let clock: WallClock
+  private let logger: Logger
+  private let system: FileSystem
+
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+  /// Events have come since the thread last read.
+  private let hasProgress = Atomic<Bool>(false)
+  /// Somebody flushes or stops.
+  private let isUrgent = Atomic<Bool>(false)
+
+  /// - Parameters:
+  ///   - subscription: the sink's own view of the log.
+  ///   - isDiskLow: asked about once a second, on the sink's thread; while it is true, the sink pauses.
+  /// - Throws: what is wrong with the configuration.
+  public convenience init(
+    _ configuration: NDJSONSinkConfiguration, subscription: any Subscription,
+    isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, logger: Logger
+  ) throws(SinkFault) {
+    try self.init(
+      configuration, subscription: subscription, isDiskLow: isDiskLow, clock: clock, logger: logger, system: .system)
+  }
+
+  init(
+    _ configuration: NDJSONSinkConfiguration, subscription: any Subscription,
+    isDiskLow: @escaping @Sendable () -> Bool, clock: WallClock, logger: Logger, system: FileSystem
+  ) throws(SinkFault) {
+    do throws(PathPatternError) {
+      pattern = try PathPattern(configuration.path)
+    } catch {
+      throw SinkFault(sink: configuration.name, key: "path", message: error.description)
+    }
+    self.configuration = configuration
+    self.subscription = subscription
+    self.isDiskLow = isDiskLow
+    self.clock = clock
+    self.logger = logger
+    self.system = system
+  }
+
+  public var name: String { configuration.name }
+  public var type: String { NDJSONSinkType.name }
+
+  public func start() {
+    let isFirst = state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted && state.stopDeadline == nil
+    }
+    guard isFirst else { return }
+    subscription.onProgress { [weak self] in self?.noteProgress() }
+    let code = WorkerThread.start { self.run() }
+    guard code != 0 else { return }
+    let error = FileError(.open, "a thread for sink “\(name)”", code: code).description
+    logger.error("sink can't start", about: name, ["error": .text(error)])
+    state.withLock {
+      $0.hasStarted = false
+      $0.condition.failure = error
+      $0.condition.lastError = error
+    }
+  }
+
+  /// On the log's writer thread: no more than a flag, and a signal when the thread sleeps.
+  private func noteProgress() {
+    if !hasProgress.exchange(true, ordering: .acquiringAndReleasing) { wake.signal() }
+  }
+
+  private func hurry() {
+    if !isUrgent.exchange(true, ordering: .acquiringAndReleasing) { wake.signal() }
+  }
+}
+
+// The thread.
+extension NDJSONSink {
+  private func run() {
+    let worker = NDJSONWorker(
+      configuration, pattern: pattern, subscription: subscription, isDiskLow: isDiskLow, clock: clock, logger: logger,
+      system: system)
+    while true {
+      let now = ContinuousClock.now
+      isUrgent.store(false, ordering: .sequentiallyConsistent)
+      hasProgress.store(false, ordering: .sequentiallyConsistent)
+      let (settles, deadline) = state.withLock { state in
+        state.stepSince = now
+        return (!state.flushes.isEmpty || state.stopDeadline != nil, state.stopDeadline)
+      }
+      let next = worker.step(now: now, settles: settles)
+      publish(worker.condition)
+      switch next {
+      case .again:
+        if let deadline, now >= deadline { return end(worker) }
+      case .wait(let moment):
+        if deadline != nil { return end(worker) }
+        sleep(from: now, until: moment)
+      }
+    }
+  }
+
+  /// Sleeps until the moment, or until somebody is in a hurry, or until events have come and time to gather more has passed.
+  private func sleep(from began: ContinuousClock.Instant, until moment: ContinuousClock.Instant) {
+    let gathered = began + Self.gatherInterval
+    while !isUrgent.load(ordering: .sequentiallyConsistent) {
+      let now = ContinuousClock.now
+      let until = hasProgress.load(ordering: .sequentiallyConsistent) ? min(moment, gathered) : moment
+      guard now < until else { return }
+      _ = wake.wait(timeout: .now() + (until - now).seconds)
+    }
+  }
+
+  private func publish(_ condition: NDJSONWorker.Condition) {
+    let settled = subscription.ledger.settled.total
+    let done = state.withLock { state in
+      state.condition = condition
+      state.stepSince = nil
+      let done = state.flushes.filter { $0.target <= settled }
+      state.flushes.removeAll { $0.target <= settled }
+      return done
+    }
+    for flush in done { flush.resume.resume() }
+  }
+
+  private func end(_ worker: NDJSONWorker) {
+    state.withLock { $0.stepSince = .now }
+    worker.finish()
+    publish(worker.condition)
+    let (stopping, flushes) = state.withLock { state in
+      state.isStopped = true
+      defer { (state.stopping, state.flushes) = ([], []) }
+      return (state.stopping, state.flushes)
+    }
+    for flush in flushes { flush.resume.resume() }
+    for waiter in stopping { waiter.resume.resume() }
+  }
+}
+
+// What others ask of it.
+extension NDJSONSink {
+  public func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
+    let before = subscription.ledger
+    let target = before.settled.total + before.waiting
+    if before.waiting > 0 {
+      let id = newID()
+      let watchdog = Task { [weak self] in
+        try await Task.sleep(until: deadline, clock: .continuous)
+        self?.giveUpFlush(id)
+      }
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if !state.hasStarted || state.isStopped || .now >= deadline { return true }
+          state.flushes.append(Flush(id: id, target: target, resume: continuation))
+          return false
+        }
+        if isOver { continuation.resume() } else { hurry() }
+      }
+      watchdog.cancel()
+    }
+    let flushed = subscription.ledger.settled[.delivered] - before.settled[.delivered]
+    return FlushResult(flushed: Int(flushed), pending: subscription.pending.events)
+  }
+
+  public func stop(until deadline: ContinuousClock.Instant) async {
+    let id = newID()
+    let watchdog = Task { [weak self] in
+      try await Task.sleep(until: deadline + Self.stopGrace, clock: .continuous)
+      self?.giveUpStop(id)
+    }
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        state.stopDeadline = min(state.stopDeadline ?? deadline, deadline)
+        if !state.hasStarted || state.isStopped { return true }
+        state.stopping.append((id, continuation))
+        return false
+      }
+      if isOver { continuation.resume() } else { hurry() }
+    }
+    watchdog.cancel()
+  }
+
+  private func newID() -> Int {
+    state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+  }
+
+  private func giveUpFlush(_ id: Int) {
+    let waiter = state.withLock { state in
+      state.flushes.firstIndex { $0.id == id }.map { state.flushes.remove(at: $0) }
+    }
+    waiter?.resume.resume()
+  }
+
+  private func giveUpStop(_ id: Int) {
+    let waiter = state.withLock { state in
+      state.stopping.firstIndex { $0.id == id }.map { state.stopping.remove(at: $0) }
+    }
+    waiter?.resume.resume()
+  }
+
+  public var status: DestinationStatus {
+    let (condition, isStopped, stepSince) = state.withLock { ($0.condition, $0.isStopped, $0.stepSince) }
+    return DestinationStatus(
+      name: name, type: type, state: isStopped ? .stopped : condition.failure == nil ? .running : .failing,
+      detail: condition.failure, pending: subscription.pending, retryAt: condition.retryAt,
+      lastError: condition.lastError, ledger: subscription.ledger, stuckSince: stepSince)
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Configuration
+
+@Suite struct ExampleTests {
+  private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().path(percentEncoded: false)
+
+  @Test func `The example file holds the defaults`() throws {
+    let file = "\(root)Config/relay.example.yaml"
+    let configuration = try ConfigurationLoader.load(file: file, environment: [:]).get()
+    var expected = RelayConfiguration(dataDirectory: "\(root)Config/data")
+    var app = RelayConfiguration.App(name: "ios")
+    app.writeKey = .init("aso_wk_example")
+    expected.apps = [app]
+    expected.sinks = [
+      .init(name: "raw", type: .ndjson, path: "\(root)Config/data/events/%Y/%m/%d/%H.ndjson")
+    ]
+    #expect(configuration == expected)
+  }
+
+  @Test func `Every key of the schema stands in the example file, in its place`() throws {
+    let bytes = try #require(readFile("\(root)Config/relay.example.yaml"))
+    // The one key that can't stand beside another is shown in a comment.
+    let text = String(decoding: bytes, as: UTF8.self).replacingOccurrences(
+      of: "    # write_key_file", with: "    write_key_file")
+    let schema = ConfigurationLoader.parse(bytes, file: "relay.yaml", environment: [:]).keys
+    let root = try #require(try YAMLReader.read(Array(text.utf8)).get())
+    #expect(schema == paths(of: root, under: ""))
+    #expect(schema.count > 50)
+  }
+
+  private func paths(of node: YAMLNode, under path: String) -> Set<String> {
+    switch node.content {
+    case .scalar: []
+    case .sequence(let elements):
+      elements.reduce(into: []) { $0.formUnion(paths(of: $1, under: path + "[]")) }
+    case .mapping(let members):
+      members.reduce(into: []) { out, member in
+        let key = path.isEmpty ? member.key : "\(path).\(member.key)"
+        out.insert(key)
+        out.formUnion(paths(of: member.value, under: key))
+      }
+    }
+  }
+
+  @Test func `The trial's file is right without any variable`() throws {
+    let configuration = try ConfigurationLoader.load(file: "\(root)Config/trial.yaml", environment: [:]).get()
+    #expect(configuration.warnings.isEmpty)
+    #expect(configuration.ingest.listen == [.tcp(host: "127.0.0.1", port: 8787)])
+    #expect(configuration.admin.listen == .tcp(host: "127.0.0.1", port: 8788))
+    #expect(configuration.apps.map(\.name) == ["trial"])
+    #expect(configuration.apps.first?.writeKey?.revealed == "aso_wk_trial")
+    #expect(configuration.sinks.map(\.name) == ["raw"])
+  }
+}
