@@ -89,7 +89,7 @@ extension EndToEnd {
       let upstream = try ScriptedUpstream()
       let settings = RelaySettings(
         upstream: upstream, log: "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 900000GiB")
-      let relay = try await RelayProcess(directory, settings, untilLine: "listening")
+      let relay = try await RelayProcess(directory, settings)
       let answer = try await relay.post(TestEvent.batch([TestEvent(0)]))
       #expect(answer.status == 503)
       #expect(answer.json?["code"] == "server_error")

@@ -49,16 +49,16 @@ final class RelayProcess: Sendable {
   let standIn: TestAddress?
   private let settings: RelaySettings
 
-  /// Starts a relay and waits until it is ready, or says another line.
+  /// Starts a relay and waits until it is ready.
   init(
-    _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String..., untilLine line: String = " ready",
+    _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String...,
     on disk: SmallDisk? = nil
   ) async throws {
     self.settings = settings
     let arguments = ["run", "--config", settings.write(in: directory)] + options
     let command = (disk?.command ?? []) + [ChildProcess.eventRelay] + arguments
     process = try ChildProcess(Array(command.dropFirst()), program: command[0])
-    guard await process.waitForLine(line) != nil else {
+    guard await process.waitForLine(" ready") != nil else {
       throw TestFailure("the relay doesn't get ready:\n\(process.errorText)")
     }
     let data = options.contains("--stand-in") ? "data-stand-in" : "data"
