@@ -32,7 +32,7 @@ extension EndToEnd {
       let upstream = try ScriptedUpstream { _ in .accept(rejected: [0: "too_many_event_names"]) }
       let relay = try await RelayProcess(
         directory,
-        RelaySettings(upstream: upstream.url, apps: "apps: [{ name: ios, write_key: aso_wk_ios }]", linger: "10m"))
+        RelaySettings(upstream: upstream, apps: "apps: [{ name: ios, write_key: aso_wk_ios }]", linger: "10m"))
       let old = TestEvent(2, at: .distantPast)
       let bad = TestEvent(id: "bad", text: #"{"name":"$reserved"}"#)
       let answer = try await relay.post(TestEvent.batch([TestEvent(0), TestEvent(1), old, bad]), key: "aso_wk_ios")
@@ -68,7 +68,7 @@ extension EndToEnd {
     @Test("it says that it lives, is ready, and how each destination is")
     func health() async throws {
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       #expect(try await relay.admin("GET", "/livez").status == 200)
       for path in ["/readyz", "/healthz"] {
         let answer = try await relay.admin("GET", path)
@@ -88,8 +88,8 @@ extension EndToEnd {
     func noRoom() async throws {
       let upstream = try ScriptedUpstream()
       let settings = RelaySettings(
-        upstream: upstream.url, log: "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 900000GiB")
-      let relay = try await RelayProcess(directory, settings, untilLine: "listening")
+        upstream: upstream, log: "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 900000GiB")
+      let relay = try await RelayProcess(directory, settings)
       let answer = try await relay.post(TestEvent.batch([TestEvent(0)]))
       #expect(answer.status == 503)
       #expect(answer.json?["code"] == "server_error")
@@ -105,7 +105,7 @@ extension EndToEnd {
     func fullLog() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
       let settings = RelaySettings(
-        upstream: upstream.url, log: "segment_size: 2MiB, max_size: 6MiB, min_free_disk: 1MiB", hasSink: false)
+        upstream: upstream, log: "segment_size: 2MiB, max_size: 6MiB, min_free_disk: 1MiB", hasSink: false)
       let relay = try await RelayProcess(directory, settings)
       let padding = #"{"text":"\#(String(repeating: "x", count: 1000))"}"#
       var accepted: [String] = []
@@ -130,7 +130,7 @@ extension EndToEnd {
     func flush() async throws {
       let upstream = try ScriptedUpstream()
       let relay = try await RelayProcess(
-        directory, RelaySettings(upstream: upstream.url, linger: "10m", hasSink: false))
+        directory, RelaySettings(upstream: upstream, linger: "10m", hasSink: false))
       try await relay.accept([TestEvent(0), TestEvent(1)])
       let answer = try await relay.admin("POST", "/flush?timeout=30s")
       #expect(answer.json?["pending"]?.integer() == 0)
@@ -171,7 +171,7 @@ extension EndToEnd {
     @Test("the status tells of version, log, destinations and books, and holds no key")
     func status() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       try await relay.accept([TestEvent(0)])
       try await upstream.refuses(1)
       let status = try await relay.status()

@@ -11,12 +11,12 @@ extension EndToEnd {
     func changedUpstream() async throws {
       let first = try ScriptedUpstream { _ in .error(503, "server_error") }
       let second = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: first.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: first))
       let events = [TestEvent(0), TestEvent(1)]
       try await relay.accept(events)
       #expect(try await relay.stop() == 0)
 
-      let settings = RelaySettings(upstream: second.url)
+      let settings = RelaySettings(upstream: second)
       let holding = try await RelayProcess(directory, settings)
       #expect(try await holding.flush(timeout: "1s") == 2)
       #expect(try await holding.destination("upstream")["state"]?.string == "held")
@@ -38,7 +38,7 @@ extension EndToEnd {
     func removedApp() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
       let both = "apps: [{ name: ios, write_key: aso_wk_ios }, { name: web, write_key: aso_wk_web }]"
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url, keys: "listed", apps: both))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, keys: "listed", apps: both))
       let (kept, sent) = (TestEvent(0), TestEvent(1))
       try await relay.accept([kept], key: "aso_wk_ios")
       try await relay.accept([sent], key: "aso_wk_web")
@@ -46,7 +46,7 @@ extension EndToEnd {
 
       upstream.behave { _ in .accept() }
       let web = RelaySettings(
-        upstream: upstream.url, keys: "listed", apps: "apps: [{ name: web, write_key: aso_wk_web }]")
+        upstream: upstream, keys: "listed", apps: "apps: [{ name: web, write_key: aso_wk_web }]")
       let less = try await RelayProcess(directory, web)
       #expect(await upstream.hasTaken([sent.id]))
       #expect(try await less.flush(timeout: "1s") == 1)
@@ -55,7 +55,7 @@ extension EndToEnd {
       let check = try await eventRelay("check", "--config", directory.file("relay.yaml"))
       #expect((check.output + check.errors).contains("ios"), "check: \(check.output)\(check.errors)")
 
-      let again = try await RelayProcess(directory, RelaySettings(upstream: upstream.url, keys: "listed", apps: both))
+      let again = try await RelayProcess(directory, RelaySettings(upstream: upstream, keys: "listed", apps: both))
       #expect(await upstream.hasTaken([kept.id]))
       #expect(try await again.flush() == 0)
     }

@@ -45,7 +45,7 @@ extension EndToEnd {
       let standIn = try ChildProcess(["upstream", "--listen", "127.0.0.1:0", "--fail", "503:2"])
       let line = try #require(await standIn.waitForLine("127.0.0.1:"), "\(standIn.errorText)")
       let address = try TestAddress(String(line[line.range(of: "127.0.0.1:")!.lowerBound...]))
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: "http://\(address.authority)"))
+      let relay = try await RelayProcess(directory, RelaySettings(url: "http://\(address.authority)"))
       let event = TestEvent(0)
       try await relay.accept([event])
       #expect(try await relay.flush() == 0)
@@ -74,7 +74,7 @@ extension EndToEnd {
     @Test("the log can be inspected and verified offline, and damage is named")
     func log() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       try await relay.accept((0..<120).map { TestEvent($0) })
       #expect(try await relay.stop() == 0)
       let data = directory.file("data")

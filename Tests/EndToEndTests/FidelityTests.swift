@@ -27,7 +27,7 @@ extension EndToEnd {
     func spellings() async throws {
       let directory = TemporaryDirectory()
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       let now = TestEvent.now
       let events = Self.spellings.enumerated().map { Self.event($0.offset, $0.element, time: now) }
       try await relay.accept(events)
@@ -45,7 +45,7 @@ extension EndToEnd {
     func severalLines() async throws {
       let directory = TemporaryDirectory()
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       let event = Self.event(1, ",\n  \"properties\":\n {\n\t\"a\" : 1 }\n", time: TestEvent.now)
       try await relay.accept([event])
       #expect(try await relay.flush() == 0)
@@ -60,7 +60,7 @@ extension EndToEnd {
     func clamped() async throws {
       let directory = TemporaryDirectory()
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       let old = Self.event(1, #","properties":{"n":1.50}"#, time: "2020-01-01T00:00:00Z")
       let answer = try await relay.post(TestEvent.batch([old]))
       #expect(answer.json?["clamped"] == [["index": 0, "event_id": .string(old.id)]])
@@ -77,7 +77,7 @@ extension EndToEnd {
     func identify() async throws {
       let directory = TemporaryDirectory()
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       let (before, after) = (TestEvent(1, install: "one"), TestEvent(2, install: "one"))
       try await relay.accept([before])
       let body = #"{ "anonymous_id" : "one","user_id":"u_1", "extra":1.0 }"#

@@ -16,7 +16,7 @@ extension EndToEnd {
       let upstream = try ScriptedUpstream { request in
         .accept(rejected: request.events.count == 3 ? [1: "too_many_event_names"] : [:])
       }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url, linger: "10m"))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, linger: "10m"))
       let events = [TestEvent(0), TestEvent(1), TestEvent(2)]
       try await relay.accept(events)
       #expect(try await relay.flush() == 0)
@@ -45,7 +45,7 @@ extension EndToEnd {
     @Test("a refusal with the API's error object is final: the batch is dead-lettered with status and code")
     func refused() async throws {
       let upstream = try ScriptedUpstream { _ in .error(403, "quota_exceeded") }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       try await relay.accept([TestEvent(0), TestEvent(1)])
       #expect(try await relay.flush() == 0)
       #expect(deadLetters().count == 2)
@@ -62,7 +62,7 @@ extension EndToEnd {
         default: .answer(403, headers: ["Content-Type: text/html"], body: "<html>denied</html>")
         }
       }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       let event = TestEvent(0)
       try await relay.accept([event])
       try await upstream.refuses(4)
@@ -80,7 +80,7 @@ extension EndToEnd {
         request.events.contains { String(decoding: $0, as: UTF8.self).contains("poison") }
           ? .error(400, "invalid_body") : .accept()
       }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url, linger: "10m"))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, linger: "10m"))
       var events = (0..<64).map { TestEvent($0) }
       events[17] = TestEvent(17, name: "poison")
       try await relay.accept(events)
@@ -93,7 +93,7 @@ extension EndToEnd {
     @Test("a batch that is too large for the upstream is halved, and nothing of it is lost")
     func tooLarge() async throws {
       let upstream = try ScriptedUpstream { $0.events.count > 7 ? .error(413, "payload_too_large") : .accept() }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url, linger: "10m"))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, linger: "10m"))
       let events = (0..<50).map { TestEvent($0) }
       try await relay.accept(events)
       #expect(try await relay.flush() == 0)
@@ -104,7 +104,7 @@ extension EndToEnd {
     @Test("an idle connection that the upstream closed costs no retry delay")
     func hangUps() async throws {
       let upstream = try ScriptedUpstream { _ in .acceptAndHangUp }
-      let settings = RelaySettings(upstream: upstream.url, retry: "initial: 10m, max: 10m, jitter: 0%")
+      let settings = RelaySettings(upstream: upstream, retry: "initial: 10m, max: 10m, jitter: 0%")
       let relay = try await RelayProcess(directory, settings)
       for number in 0..<5 {
         try await relay.accept([TestEvent(number)])
@@ -120,7 +120,7 @@ extension EndToEnd {
         start.change { $0 = $0 ?? .now }
         return .error(429, "rate_limited", headers: ["Retry-After: 3"])
       }
-      let settings = RelaySettings(upstream: upstream.url)
+      let settings = RelaySettings(upstream: upstream)
       let relay = try await RelayProcess(directory, settings)
       let event = TestEvent(0)
       try await relay.accept([event])
@@ -144,7 +144,7 @@ extension EndToEnd {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
       func settings(_ key: String) -> RelaySettings {
         RelaySettings(
-          upstream: upstream.url, keys: "listed",
+          upstream: upstream, keys: "listed",
           apps: "apps: [{ name: ios, write_key: \(key), accept_keys: [local], default: true }]")
       }
       let relay = try await RelayProcess(directory, settings("aso_wk_old"))
@@ -167,7 +167,7 @@ extension EndToEnd {
     @Test("each sender's own key goes upstream, over a restart too, when any key is let in")
     func anyKey() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
-      let settings = RelaySettings(upstream: upstream.url)
+      let settings = RelaySettings(upstream: upstream)
       let relay = try await RelayProcess(directory, settings)
       try await relay.accept([TestEvent(0)], key: "aso_wk_one")
       try await relay.accept([TestEvent(1)], key: "aso_wk_two")

@@ -11,7 +11,7 @@ extension EndToEnd {
     @Test("SIGTERM sends what waits, within the grace, and exits with 0")
     func drains() async throws {
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url, linger: "10m"))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, linger: "10m"))
       let events = (0..<150).map { TestEvent($0) }
       try await relay.accept(events)
       #expect(try await relay.stop() == 0)
@@ -23,7 +23,7 @@ extension EndToEnd {
     func keepsWhatWaits() async throws {
       let upstream = try ScriptedUpstream()
       upstream.refuseConnections()
-      let settings = RelaySettings(upstream: upstream.url, grace: "100ms")
+      let settings = RelaySettings(upstream: upstream, grace: "100ms")
       let relay = try await RelayProcess(directory, settings)
       let events = (0..<150).map { TestEvent($0) }
       try await relay.accept(events)
@@ -39,7 +39,7 @@ extension EndToEnd {
     @Test("a second SIGTERM doesn't wait for the grace")
     func secondSignal() async throws {
       let upstream = try ScriptedUpstream { _ in .silence }
-      let settings = RelaySettings(upstream: upstream.url, timeout: "10m", grace: "10m")
+      let settings = RelaySettings(upstream: upstream, timeout: "10m", grace: "10m")
       let relay = try await RelayProcess(directory, settings)
       try await relay.accept([TestEvent(0)])
       #expect(await upstream.record.wait { $0.refusals > 0 } != nil)
@@ -147,7 +147,7 @@ extension EndToEnd {
     @Test("what it makes on disk is for its owner alone")
     func permissions() async throws {
       let upstream = try ScriptedUpstream { _ in .error(403, "quota_exceeded") }
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream.url))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       try await relay.accept([TestEvent(0)])
       #expect(try await relay.flush() == 0)
       for folder in ["data", "events"] {

@@ -4,7 +4,9 @@ import TestSupport
 
 /// A configuration for a test: short delays, small segments, free ports, everything below one directory.
 struct RelaySettings: Sendable {
-  var upstream = "http://127.0.0.1:1"
+  /// Kept by the relay's process, so that it answers as long as that runs.
+  var upstream: ScriptedUpstream?
+  var url = "http://127.0.0.1:1"
   var listen = "127.0.0.1:0"
   var keys = "any"
   var apps = ""
@@ -25,7 +27,7 @@ struct RelaySettings: Sendable {
     \(apps)
     log: { \(log) }
     upstream:
-      url: "\(upstream)"
+      url: "\(upstream?.url ?? url)"
       linger: \(linger)
       timeout: \(timeout)
       retry: { \(retry) }
@@ -45,18 +47,23 @@ final class RelayProcess: Sendable {
   let ingest: [TestAddress]
   let admin: TestAddress
   let standIn: TestAddress?
+  private let settings: RelaySettings
 
-  /// Starts a relay and waits until it is ready, or says another line.
+  /// Starts a relay and waits until it is ready.
   init(
-    _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String..., untilLine line: String = " ready"
+    _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String...,
+    on disk: SmallDisk? = nil
   ) async throws {
+    self.settings = settings
     let arguments = ["run", "--config", settings.write(in: directory)] + options
-    process = try ChildProcess(arguments)
-    guard await process.waitForLine(line) != nil else {
+    let command = (disk?.command ?? []) + [ChildProcess.eventRelay] + arguments
+    process = try ChildProcess(Array(command.dropFirst()), program: command[0])
+    guard await process.waitForLine(" ready") != nil else {
       throw TestFailure("the relay doesn't get ready:\n\(process.errorText)")
     }
     let data = options.contains("--stand-in") ? "data-stand-in" : "data"
-    guard let text = readFile(directory.file("\(data)/addresses.json")), let addresses = try? JSONValue(parsing: text),
+    guard let text = readFile((disk?.root(of: process) ?? "") + directory.file("\(data)/addresses.json")),
+      let addresses = try? JSONValue(parsing: text),
       let admin = addresses["admin"]?.string
     else { throw TestFailure("data_dir/addresses.json is missing or no object") }
     ingest = try (addresses["ingest"]?.array ?? []).compactMap(\.string).map { try TestAddress($0) }

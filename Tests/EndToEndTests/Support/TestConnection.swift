@@ -80,15 +80,37 @@ final class TestConnection: Sendable {
     var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host ?? address.authority)\r\n"
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if method == "POST" { head += "Content-Length: \(body.count)\r\n" }
-    try sendAll(descriptor, Array((head + "\r\n").utf8) + body)
-    return try readAnswer()
+    try write(Array((head + "\r\n").utf8) + body)
+    var incoming = Incoming(descriptor: descriptor)
+    return try Self.readAnswer(&incoming)
   }
 
-  private func readAnswer() throws -> TestAnswer {
+  /// Sends bytes as they are.
+  func write(_ bytes: [UInt8]) throws { try sendAll(descriptor, bytes) }
+
+  /// Sends bytes as they are and reads everything that comes back, up to so many answers; an interim 100 counts as one
+  /// when it is asked for. Fewer answers when the connection ends before.
+  func exchange(_ bytes: [UInt8], answers count: Int = 1, interim: Bool = false) throws -> [TestAnswer] {
+    try write(bytes)
     var incoming = Incoming(descriptor: descriptor)
+    var answers: [TestAnswer] = []
+    while answers.count < count, let answer = try? Self.readAnswer(&incoming, interim: interim) {
+      answers.append(answer)
+    }
+    return answers
+  }
+
+  /// Whether the other side has ended the connection: waits until it does or sends something.
+  func isEnded() -> Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, 0) <= 0
+  }
+
+  private static func readAnswer(_ incoming: inout Incoming, interim: Bool = false) throws -> TestAnswer {
     while true {
       let head = try incoming.head()
       let status = head.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+      if status == 100, interim { return TestAnswer(status: 100, headers: [:], body: []) }
       if status == 100 { continue }
       let headers = Incoming.headers(head)
       let hasBody = status != 204 && status != 304
