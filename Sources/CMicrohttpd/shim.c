@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include "CMicrohttpd.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,8 @@ struct MHD_Daemon *mhd_start(const struct mhd_options *options) {
       MHD_OPTION_CONNECTION_TIMEOUT, 0u,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->memory_limit,
       MHD_OPTION_CONNECTION_MEMORY_INCREMENT, options->memory_increment,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      // What the strict option refuses is refused by the server, since the library then sends its answer's head twice.
+      MHD_OPTION_STRICT_FOR_CLIENT, 0,
       MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
       MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, (void *)NULL,
       MHD_OPTION_URI_LOG_CALLBACK, options->target, options->context,
@@ -51,6 +54,11 @@ int mhd_epoll_descriptor(struct MHD_Daemon *daemon) {
 int mhd_descriptor(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info == NULL ? -1 : info->connect_fd;
+}
+
+void *mhd_socket_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == NULL ? NULL : info->socket_context;
 }
 
 static void (*panic_handler)(const char *, unsigned int, const char *);
@@ -73,3 +81,5 @@ uint64_t mhd_socket_progress(int descriptor) {
   if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return 0;
   return info.tcpi_bytes_acked + info.tcpi_bytes_received + 1;
 }
+
+void mhd_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -140,6 +140,18 @@ public final class RawClient: Sendable {
     }
   }
 
+  /// Writes a byte every few milliseconds, over and over the same, until the other side says something or closes.
+  public func dribble(_ byte: UInt8, atMost count: Int = 60_000) async {
+    await onQueue { [descriptor] in
+      var byte = byte
+      for _ in 0..<count {
+        guard Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == 1 else { return }
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&watched, 1, 3) == 0 else { return }
+      }
+    }
+  }
+
   private func readMore() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65536)
     let count = recv(descriptor, &chunk, chunk.count, 0)

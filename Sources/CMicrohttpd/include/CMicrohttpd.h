@@ -1,9 +1,11 @@
-/// What libmicrohttpd's C interface has that Swift can't import: variadic functions and macros.
+/// What libmicrohttpd's C interface has that Swift can't import, variadic functions and macros, and the kernel's epoll.
 #ifndef CMICROHTTPD_H
 #define CMICROHTTPD_H
 
 #include <microhttpd.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 /// How a daemon is started. The callbacks get `context` as their first argument.
 struct mhd_options {
@@ -34,8 +36,14 @@ int mhd_epoll_descriptor(struct MHD_Daemon *daemon);
 /// A connection's socket.
 int mhd_descriptor(struct MHD_Connection *connection);
 
+/// What the `connection` callback stored for a connection.
+void *mhd_socket_context(struct MHD_Connection *connection);
+
 /// Has `panic` called before the library ends the process.
 void mhd_set_panic(void (*panic)(const char *file, unsigned int line, const char *reason));
+
+/// Names the calling thread, as `top -H` shows it.
+void mhd_name_thread(const char *name);
 
 /// A number that changes whenever the other side of a TCP connection has taken or sent bytes; 0 for other sockets.
 uint64_t mhd_socket_progress(int descriptor);
