@@ -2,6 +2,11 @@
 
 #include <simdjson.h>
 
+#include <memory>
+#include <new>
+
+#include "walker.hpp"
+
 using namespace simdjson;
 
 namespace {
@@ -9,63 +14,121 @@ namespace {
 /// Deeper documents than this are refused, so that a visitor may recurse.
 constexpr size_t depth_max = 64;
 
-void visit(ondemand::value value, const json_visitor &v);
+class document_reader {
+ public:
+  document_reader(walker &walk, const json_visitor &visitor, uint8_t *buffer, size_t capacity)
+      : walk(walk), visitor(visitor), buffer(buffer), capacity(capacity) {}
 
-void visit_object(ondemand::object object, const json_visitor &v) {
-  v.begin_object(v.context);
-  for (auto field : object) {
-    std::string_view key = field.unescaped_key();
-    v.key(v.context, key.data(), key.size());
-    visit(field.value(), v);
+  bool value(size_t depth) {
+    if (walk.cursor >= walk.last) return ends_early();
+    uint8_t first = walk.peek();
+    if (first == '{' || first == '[') {
+      if (depth == depth_max) return walk.fail("is nested too deeply", *walk.cursor);
+      return first == '{' ? object(depth + 1) : array(depth + 1);
+    }
+    event_token token;
+    if (!walk.value(token)) return false;
+    const char *text = reinterpret_cast<const char *>(walk.body + token.begin);
+    switch (token.kind) {
+      case json_string: emit(token, visitor.string); break;
+      case json_number: visitor.number(visitor.context, text, token.end - token.begin); break;
+      case json_boolean: visitor.boolean(visitor.context, *text == 't'); break;
+      default: visitor.null(visitor.context); break;
+    }
+    return true;
   }
-  v.end_object(v.context);
-}
 
-void visit_array(ondemand::array array, const json_visitor &v) {
-  v.begin_array(v.context);
-  for (ondemand::value element : array) visit(element, v);
-  v.end_array(v.context);
-}
+ private:
+  walker &walk;
+  const json_visitor &visitor;
+  /// As long as the document: no string is longer unescaped.
+  uint8_t *const buffer;
+  const size_t capacity;
 
-void visit(ondemand::value value, const json_visitor &v) {
-  switch (ondemand::json_type(value.type())) {
-    case ondemand::json_type::object: return visit_object(value.get_object(), v);
-    case ondemand::json_type::array: return visit_array(value.get_array(), v);
-    case ondemand::json_type::string: {
-      std::string_view text = value.get_string();
-      return v.string(v.context, text.data(), text.size());
+  bool ends_early() { return walk.fail("ends too early", walk.length); }
+
+  void emit(const event_token &token, void (*visit)(void *, const char *, size_t)) {
+    const uint8_t *text = walk.body + token.begin + 1;
+    size_t length = json_text_unescape(text, token.end - token.begin - 2, json_surrogates_replaced, buffer, capacity);
+    visit(visitor.context, reinterpret_cast<const char *>(buffer), length);
+  }
+
+  /// Whether the container ends here, past a `,` when it doesn't.
+  bool separator(uint8_t closing, bool &is_closed) {
+    if (walk.cursor >= walk.last || (walk.peek() != closing && walk.peek() != ',')) {
+      return walk.fail_here("has no ',' and no closing bracket where one must stand");
     }
-    case ondemand::json_type::number: {
-      std::string_view token = value.raw_json_token();
-      while (!token.empty() && strchr(" \t\r\n", token.back())) token.remove_suffix(1);
-      double checked = value.get_double();
-      (void)checked;
-      return v.number(v.context, token.data(), token.size());
+    is_closed = walk.peek() == closing;
+    walk.cursor++;
+    return true;
+  }
+
+  bool is_empty(uint8_t closing) {
+    walk.cursor++;
+    if (walk.cursor >= walk.last || walk.peek() != closing) return false;
+    walk.cursor++;
+    return true;
+  }
+
+  bool object(size_t depth) {
+    visitor.begin_object(visitor.context);
+    for (bool is_closed = is_empty('}'); !is_closed;) {
+      event_token key;
+      if (walk.cursor >= walk.last) return ends_early();
+      if (!walk.key(key)) return false;
+      emit(key, visitor.key);
+      if (!value(depth) || !separator('}', is_closed)) return false;
     }
-    case ondemand::json_type::boolean: return v.boolean(v.context, value.get_bool());
-    case ondemand::json_type::null:
-      if (!value.is_null()) throw simdjson_error(N_ATOM_ERROR);
-      return v.null(v.context);
+    visitor.end_object(visitor.context);
+    return true;
+  }
+
+  bool array(size_t depth) {
+    visitor.begin_array(visitor.context);
+    for (bool is_closed = is_empty(']'); !is_closed;) {
+      if (!value(depth) || !separator(']', is_closed)) return false;
+    }
+    visitor.end_array(visitor.context);
+    return true;
+  }
+};
+
+const char *stage1_fault(error_code error) {
+  switch (error) {
+    case EMPTY: return "is empty";
+    case UTF8_ERROR: return "is not valid UTF-8";
+    case UNESCAPED_CHARS: return "has a control character in a string";
+    case UNCLOSED_STRING: return "has a string that is not closed";
+    default: return "is not JSON";
   }
 }
 
 }  // namespace
 
 const char *json_document_visit(const char *bytes, size_t length, const json_visitor *visitor) {
-  try {
-    // The DOM parser checks every byte and the depth; the on-demand walk after it keeps numbers as they are written.
-    dom::parser checker;
-    if (auto error = checker.allocate(length > 0 ? length : 1, depth_max)) return error_message(error);
-    padded_string padded(bytes, length);
-    dom::element root = checker.parse(padded);
-    if (!root.is_object() && !root.is_array()) return "neither an object nor an array";
-    ondemand::parser parser;
-    ondemand::document document = parser.iterate(padded);
-    visit(document.get_value(), *visitor);
-    return nullptr;
-  } catch (const simdjson_error &error) {
-    return error_message(error.error());
-  } catch (const std::bad_alloc &) {
-    return "out of memory";
-  }
+  const char *no_memory = "needs more memory than there is";
+  std::unique_ptr<internal::dom_parser_implementation> parser;
+  if (length == 0) return "is empty";
+  if (get_active_implementation()->create_dom_parser_implementation(length, 1, parser)) return no_memory;
+  // A copy, since the padding must be readable and callers' bytes have none.
+  std::unique_ptr<uint8_t[]> memory(new (std::nothrow) uint8_t[2 * length + SIMDJSON_PADDING]());
+  if (!memory) return no_memory;
+  uint8_t *body = memory.get(), *buffer = body + length + SIMDJSON_PADDING;
+  memcpy(body, bytes, length);
+  if (auto error = parser->stage1(body, length, stage1_mode::regular)) return stage1_fault(error);
+  uint32_t *indexes = parser->structural_indexes.get(), count = parser->n_structural_indexes;
+  uint8_t first = body[indexes[0]], last = body[indexes[count - 1]];
+  if (first != '{' && first != '[') return "is neither an object nor an array";
+  // The last token ends no scalar: then none can run past the end.
+  if (last != '}' && last != ']') return "does not end with its closing bracket";
+  walker walk(body, static_cast<uint32_t>(length), indexes, count, nullptr);
+  document_reader reader(walk, *visitor, buffer, length);
+  if (!reader.value(0)) return walk.fault;
+  return walk.cursor == walk.last ? nullptr : "goes on after its closing bracket";
+}
+
+bool json_document_is_known_to_simdjson(const char *bytes, size_t length) {
+  dom::parser parser;
+  dom::element root;
+  return parser.parse(bytes, length).get(root) == SUCCESS;
 }

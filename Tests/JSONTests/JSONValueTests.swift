@@ -28,4 +28,22 @@ struct JSONValueTests {
     let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
     #expect(throws: JSONError.self) { try JSONValue(parsing: deep) }
   }
+
+  @Test("takes numbers of any size and lone surrogates, which become U+FFFD")
+  func unusual() throws {
+    let value = try JSONValue(parsing: #"{"n":[99999999999999999999,1e999],"s":"a\ud800b"}"#)
+    #expect(value["n"] == [.number("99999999999999999999"), .number("1e999")])
+    #expect(value["s"]?.string == "a\u{FFFD}b")
+  }
+
+  @Test("of a megabyte takes a moment, not hours")
+  func large() throws {
+    let count = 200_000
+    let value = try JSONValue(
+      parsing:
+        "[\(Array(repeating: "1", count: count).joined(separator: ",")),{\(Array(repeating: "\"a\":1", count: count).joined(separator: ","))}]"
+    )
+    #expect(value.array?.count == count + 1)
+    #expect(value.array?.last?["a"] == 1)
+  }
 }

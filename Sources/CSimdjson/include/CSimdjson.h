@@ -3,5 +3,6 @@
 #define CSIMDJSON_H
 
 #include "CSimdjsonDocument.h"
+#include "CSimdjsonEvents.h"
 
 #endif
