@@ -19,7 +19,8 @@ final class Connection {
 
   let handle: OpaquePointer
   let descriptor: Int32
-  unowned let listener: Listener
+  // The listener ends all its connections before it goes.
+  unowned(unsafe) let listener: Listener
   /// Its place among the listener's connections.
   var index = 0
   var timer: ConnectionTimer

@@ -29,7 +29,8 @@ public final class HTTPServer: Sendable {
       return !state.isStarted
     }
     precondition(isFirst, "a server is started once")
-    Self.reportPanics(to: shared.logger)
+    Self.panicLogger.withLock { $0 = shared.logger }
+    _ = Self.reportsPanics
     var sockets: [ListeningSocket] = []
     for address in shared.configuration.listen {
       switch address {
@@ -41,7 +42,12 @@ public final class HTTPServer: Sendable {
     var made: [(ListenAddress, Listener)] = []
     for socket in sockets { made.append((socket.address, try Listener(socket, shared: shared))) }
     var running: [RunningListener] = []
-    for (address, listener) in made { running.append(try RunningListener(address, listener)) }
+    do throws(HTTPServerError) {
+      for (address, listener) in made { running.append(try RunningListener(address, listener)) }
+    } catch {
+      for listener in running { listener.mailbox.post(.stop(deadline: 0)) }
+      throw error
+    }
     state.withLock { $0.listeners = running }
   }
 
@@ -72,13 +78,10 @@ public final class HTTPServer: Sendable {
   private static let panicLogger = Mutex<Logger?>(nil)
 
   /// The library ends the process when it finds itself in a state it can't go on from: not without a word.
-  private static func reportPanics(to logger: Logger) {
-    panicLogger.withLock { $0 = logger }
-    mhd_set_panic { _, line, reason in
-      let reason = reason.map { String(cString: $0) } ?? ""
-      let logger = HTTPServer.panicLogger.withLock { $0 }
-      logger?.error(
-        "the HTTP library can't go on and ends the process", ["reason": .text(reason), "line": .integer(Int(line))])
-    }
+  private static let reportsPanics: Void = mhd_set_panic { _, line, reason in
+    let reason = reason.map { String(cString: $0) } ?? ""
+    let logger = HTTPServer.panicLogger.withLock { $0 }
+    logger?.error(
+      "the HTTP library can't go on and ends the process", ["reason": .text(reason), "line": .integer(Int(line))])
   }
 }

@@ -52,7 +52,11 @@ final class Listener {
   }
 
   deinit {
-    if let daemon { MHD_stop_daemon(daemon) }
+    if let daemon {
+      // The socket isn't the library's to close.
+      MHD_quiesce_daemon(daemon)
+      MHD_stop_daemon(daemon)
+    }
     if epoll >= 0 { close(epoll) }
     options.deallocate()
   }
