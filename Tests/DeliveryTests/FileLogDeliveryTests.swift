@@ -155,18 +155,21 @@ struct FileLogDeliveryTests {
     var life = try await start(Scene.configuration(linger: .seconds(1)))
     var accepted: [String: [Int]] = [:]
     var next = 0
-    for _ in 0..<60 {
+    for _ in 0..<80 {
       switch Int.random(in: 0..<10, using: &generator) {
-      case 0:
+      case 0...1:
         await kill(life)
         life = try await start(Scene.configuration(linger: .seconds(1)))
-      case 1...5:
+      case 2...5:
         let app = apps.randomElement(using: &generator)!
         let count = Int.random(in: 1...60, using: &generator)
         accepted[app, default: []] += next..<next + count
         await store(next..<next + count, app: app, in: life)
         next += count
-      default: scene.simulation.advance(by: .milliseconds(Int.random(in: 0...40_000, using: &generator)))
+      default:
+        // Now to the next event or so, now through whole delays.
+        let most = [20, 1_100, 40_000].randomElement(using: &generator)!
+        scene.simulation.advance(by: .milliseconds(Int.random(in: 0...most, using: &generator)))
       }
     }
     scene.simulation.advance(by: .seconds(1))
