@@ -1,3 +1,5 @@
+import Glibc
+
 /// Finds by a key's bytes, without making a string of them.
 struct KeyTable<Value: Sendable>: Sendable {
   private struct Entry: Sendable {
@@ -39,6 +41,11 @@ struct KeyTable<Value: Sendable>: Sendable {
   }
 
   private static func isEqual(_ key: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    key.utf8.count == bytes.count && key.utf8.elementsEqual(bytes)
+    guard key.utf8.count == bytes.count else { return false }
+    let isEqual = key.utf8.withContiguousStorageIfAvailable { own in
+      guard let one = own.baseAddress, let other = bytes.baseAddress else { return own.isEmpty }
+      return memcmp(one, other, bytes.count) == 0
+    }
+    return isEqual ?? key.utf8.elementsEqual(bytes)
   }
 }
