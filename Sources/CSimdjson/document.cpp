@@ -93,18 +93,29 @@ class document_reader {
   }
 };
 
+const char *stage1_fault(error_code error) {
+  switch (error) {
+    case EMPTY: return "is empty";
+    case UTF8_ERROR: return "is not valid UTF-8";
+    case UNESCAPED_CHARS: return "has a control character in a string";
+    case UNCLOSED_STRING: return "has a string that is not closed";
+    default: return "is not JSON";
+  }
+}
+
 }  // namespace
 
 const char *json_document_visit(const char *bytes, size_t length, const json_visitor *visitor) {
+  const char *no_memory = "needs more memory than there is";
   std::unique_ptr<internal::dom_parser_implementation> parser;
   if (length == 0) return "is empty";
-  if (get_active_implementation()->create_dom_parser_implementation(length, 1, parser)) return "needs more memory than there is";
+  if (get_active_implementation()->create_dom_parser_implementation(length, 1, parser)) return no_memory;
   // A copy, since the padding must be readable and callers' bytes have none.
   std::unique_ptr<uint8_t[]> memory(new (std::nothrow) uint8_t[2 * length + SIMDJSON_PADDING]());
-  if (!memory) return "needs more memory than there is";
+  if (!memory) return no_memory;
   uint8_t *body = memory.get(), *buffer = body + length + SIMDJSON_PADDING;
   memcpy(body, bytes, length);
-  if (auto error = parser->stage1(body, length, stage1_mode::regular)) return error_message(error);
+  if (auto error = parser->stage1(body, length, stage1_mode::regular)) return stage1_fault(error);
   uint32_t *indexes = parser->structural_indexes.get(), count = parser->n_structural_indexes;
   uint8_t first = body[indexes[0]], last = body[indexes[count - 1]];
   if (first != '{' && first != '[') return "is neither an object nor an array";

@@ -7,7 +7,8 @@ bool is(const uint8_t *key, const char (&name)[size]) {
   return memcmp(key, name, size - 1) == 0;
 }
 
-/// The unescaped bytes of a key: where they are and how many. A key that is longer than any we look for has no bytes here.
+/// The unescaped bytes of a key: where they are and how many. A key that is longer than any we look for has no bytes
+/// here.
 struct plain_key {
   const uint8_t *bytes;
   size_t length;
@@ -59,7 +60,8 @@ bool event_reader::batch() {
     if (!separator(is_closed)) return false;
   }
   if (walk.cursor != walk.last) return walk.fail_here("goes on after its closing brace");
-  return has_events || walk.fail(events_at > 0 ? "has an \"events\" that is not an array" : "has no \"events\"", events_at);
+  if (has_events) return true;
+  return walk.fail(events_at > 0 ? "has an \"events\" that is not an array" : "has no \"events\"", events_at);
 }
 
 bool event_reader::single() {
@@ -161,12 +163,14 @@ void event_reader::finish(event_facts &facts) {
     facts.size = static_cast<uint32_t>(text::shortest_size(walk.body + facts.begin, walk.body + facts.end));
   }
   event_properties &properties = facts.properties;
-  bool is_doubtful = properties.count > limits.property_count_max || properties.has_nested_value || properties.has_long_string;
-  if (unlikely(is_doubtful) && facts.size <= limits.event_bytes_max) settle_duplicates(properties);
+  bool has_bad_value = properties.has_nested_value || properties.has_long_string;
+  if (unlikely(has_bad_value || properties.count > limits.property_count_max) && facts.size <= limits.event_bytes_max) {
+    settle_duplicates(properties);
+  }
 }
 
-/// Walks an object of properties again, since keys that stand twice may make it better than it looked: it is known to be
-/// JSON and to fit into an event. Ends as soon as there are too many different keys.
+/// Walks an object of properties again, since keys that stand twice may make it better than it looked: it is known to
+/// be JSON and to fit into an event. Ends as soon as there are too many different keys.
 void event_reader::settle_duplicates(event_properties &facts) {
   struct entry {
     uint64_t hash;
@@ -186,8 +190,9 @@ void event_reader::settle_duplicates(event_properties &facts) {
     uint64_t hash = text::quick_hash(begin, end);
     size_t i = 0;
     for (; i < used; i++) {
+      if (entries[i].hash != hash) continue;
       const event_token &other = entries[i].key;
-      if (entries[i].hash == hash && text::same(begin, end, walk.body + other.begin + 1, walk.body + other.end - 1)) break;
+      if (text::same(begin, end, walk.body + other.begin + 1, walk.body + other.end - 1)) break;
     }
     if (i == keys_max) {
       used = keys_max + 1;

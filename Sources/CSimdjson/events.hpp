@@ -7,7 +7,8 @@
 class event_reader {
  public:
   /// `events` has room for one more than `batch_events_max`: the last takes what is only counted.
-  event_reader(walker &walk, const event_limits &limits, event_facts *events) : walk(walk), limits(limits), events(events) {
+  event_reader(walker &walk, const event_limits &limits, event_facts *events)
+      : walk(walk), limits(limits), events(events) {
     next_line_feed = walk.find('\n', 0);
     next_carriage_return = walk.find('\r', 0);
   }

@@ -42,7 +42,7 @@ struct event_scanner {
 
 namespace {
 
-event_scan faulty(const char *fault, size_t offset) { return {fault, offset, 0, nullptr}; }
+event_scan faulty(const char *fault, size_t offset) { return {fault, offset, false, 0, nullptr}; }
 
 size_t sequence_length(const uint8_t *at, const uint8_t *end) {
   uint8_t c = *at;
@@ -81,7 +81,7 @@ event_scan event_scanner::read(const uint8_t *body, size_t length, bool is_batch
   if (length > body_bytes_max) return faulty("is too long", body_bytes_max);
   if (length == 0) return faulty("is empty", 0);
   if (length >= 3 && memcmp(body, "\xEF\xBB\xBF", 3) == 0) return faulty("begins with a byte order mark", 0);
-  if (!reserve(length)) return faulty("needs more memory than there is", 0);
+  if (!reserve(length)) return {"needs more memory than there is", 0, true, 0, nullptr};
   if (auto error = parser->stage1(body, length, stage1_mode::regular)) return located(error, body, length);
   uint32_t *indexes = parser->structural_indexes.get();
   uint32_t count = parser->n_structural_indexes;
@@ -93,7 +93,7 @@ event_scan event_scanner::read(const uint8_t *body, size_t length, bool is_batch
   bool is_read = is_batch ? reader.batch() : reader.single();
   if (is_read && walker.cursor != walker.last) is_read = walker.fail_here("goes on after its closing brace");
   if (!is_read) return faulty(walker.fault, walker.fault_offset);
-  return {nullptr, 0, reader.count, events.get()};
+  return {nullptr, 0, false, reader.count, events.get()};
 }
 
 struct event_scanner *event_scanner_make(size_t body_bytes_max, struct event_limits limits) {

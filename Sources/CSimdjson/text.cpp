@@ -75,7 +75,9 @@ class byte_reader {
       return;
     }
     int more = scalar < 0x800 ? 1 : scalar < 0x10000 ? 2 : 3;
-    for (int i = 0; i < more; i++, scalar >>= 6) pending[pending_count++] = static_cast<uint8_t>(0x80 | (scalar & 0x3F));
+    for (int i = 0; i < more; i++, scalar >>= 6) {
+      pending[pending_count++] = static_cast<uint8_t>(0x80 | (scalar & 0x3F));
+    }
     pending[pending_count++] = static_cast<uint8_t>((0xFF00 >> (more + 1)) | scalar);
   }
 };
@@ -94,7 +96,9 @@ bool same(const uint8_t *a, const uint8_t *a_end, const uint8_t *b, const uint8_
 uint64_t quick_hash(const uint8_t *begin, const uint8_t *end) {
   uint64_t hash = 0xCBF29CE484222325;
   byte_reader reader(begin, end);
-  for (int byte = reader.next(); byte >= 0; byte = reader.next()) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001B3;
+  for (int byte = reader.next(); byte >= 0; byte = reader.next()) {
+    hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001B3;
+  }
   return hash;
 }
 
@@ -102,7 +106,7 @@ namespace {
 
 size_t shortest_scalar(uint32_t scalar) {
   if (scalar == '"' || scalar == '\\') return 2;
-  if (scalar < 0x20) return scalar == '\b' || scalar == '\f' || scalar == '\n' || scalar == '\r' || scalar == '\t' ? 2 : 6;
+  if (scalar < 0x20) return (scalar >= '\b' && scalar <= '\n') || scalar == '\f' || scalar == '\r' ? 2 : 6;
   return scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4;
 }
 
@@ -140,7 +144,8 @@ size_t json_text_scalars(const void *bytes, size_t length) {
   return count;
 }
 
-size_t json_text_unescape(const void *bytes, size_t length, enum json_surrogates surrogates, void *out, size_t capacity) {
+size_t json_text_unescape(const void *bytes, size_t length, enum json_surrogates surrogates, void *out,
+                          size_t capacity) {
   const uint8_t *begin = static_cast<const uint8_t *>(bytes);
   uint8_t *written = static_cast<uint8_t *>(out);
   text::byte_reader reader(begin, begin + length, surrogates);

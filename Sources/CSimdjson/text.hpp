@@ -22,8 +22,8 @@ inline int32_t hex_quad(const uint8_t *at) {
 /// Where the first escape that JSON doesn't know stands, or `end`.
 const uint8_t *first_bad_escape(const uint8_t *begin, const uint8_t *end);
 
-/// Reads the escape at `at` (a backslash), moves past it and gives the scalar, or a lone surrogate. Two escapes that make a
-/// pair are one.
+/// Reads the escape at `at` (a backslash), moves past it and gives the scalar, or a lone surrogate. Two escapes that
+/// make a pair are one.
 uint32_t read_escape(const uint8_t *&at, const uint8_t *end);
 
 /// Whether two strings are the same when unescaped.
@@ -34,9 +34,9 @@ uint64_t quick_hash(const uint8_t *begin, const uint8_t *end);
 
 /// Bytes of the shortest JSON of the value in the range: no white space between tokens, no needless escape.
 ///
-/// What must be escaped counts as its shortest escape: `\"` and `\\` 2, `\b \f \n \r \t` 2 (as `\u000A` too), other control
-/// characters 6. Anything else counts as its UTF-8 would, `\/` 1, `\u0131` 2; a lone surrogate's escape 3, for the
-/// replacement character that most readers put there.
+/// What must be escaped counts as its shortest escape: `\"` and `\\` 2, `\b \f \n \r \t` 2 (as `\u000A` too), other
+/// control characters 6. Anything else counts as its UTF-8 would, `\/` 1, `\u0131` 2; a lone surrogate's escape 3, for
+/// the replacement character that most readers put there.
 size_t shortest_size(const uint8_t *begin, const uint8_t *end);
 
 }  // namespace text

@@ -1,7 +1,8 @@
 // The grammar of RFC 8259, token by token over the structural indexes that simdjson's stage 1 leaves.
 //
-// Stage 1 has found every `{ } [ ] : ,` outside strings, every opening quote and the first byte of every run of other bytes;
-// it has refused invalid UTF-8, control characters in strings and a string that isn't closed. All the rest is checked here.
+// Stage 1 has found every `{ } [ ] : ,` outside strings, every opening quote and the first byte of every run of other
+// bytes; it has refused invalid UTF-8, control characters in strings and a string that isn't closed. All the rest is
+// checked here.
 #ifndef CSIMDJSON_WALKER_HPP
 #define CSIMDJSON_WALKER_HPP
 
@@ -16,8 +17,9 @@
 
 class walker {
  public:
-  /// The body's first structural byte must be `{`, its last `}`; `indexes[count]` and the one after it must be the first
-  /// index again: then no walk runs past them, since `{` is no key and no end. `levels` has room for a bit a byte of the body.
+  /// The body's first structural byte must be `{`, its last `}`; `indexes[count]` and the one after it must be the
+  /// first index again: then no walk runs past them, since `{` is no key and no end. `levels` has room for a bit a byte
+  /// of the body.
   walker(const uint8_t *body, uint32_t length, const uint32_t *indexes, uint32_t count, uint64_t *levels)
       : body(body), length(length), cursor(indexes), last(indexes + count), levels(levels) {
     next_backslash = find('\\', 0);
@@ -188,7 +190,8 @@ inline bool walker::container(event_token &token) {
         break;
       }
       if (unlikely(c != (in_object ? '}' : ']'))) {
-        return fail_here(in_object ? "has neither ',' nor '}' where one must stand" : "has neither ',' nor ']' where one must stand");
+        return fail_here(in_object ? "has neither ',' nor '}' where one must stand"
+                                   : "has neither ',' nor ']' where one must stand");
       }
       uint32_t end = *cursor++ + 1;
       depth--;

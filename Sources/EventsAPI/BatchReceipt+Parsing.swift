@@ -28,8 +28,8 @@ extension BatchReceipt {
       && self.clamped.count == clamped.count
   }
 
-  /// The count of the answer to a batch without a bad event, `{"accepted":100,"rejected":[],"clamped":[]}`, without a parser; nil for any
-  /// other body, the same with white space in it included.
+  /// The count of the answer to a batch without a bad event, `{"accepted":100,"rejected":[],"clamped":[]}`, without a
+  /// parser; nil for any other body, the same with white space in it included.
   private static func acceptedCount(ofPlain body: [UInt8]) -> Int? {
     let (head, tail) = (#"{"accepted":"#, #","rejected":[],"clamped":[]}"#)
     let digits = body.count - head.utf8.count - tail.utf8.count

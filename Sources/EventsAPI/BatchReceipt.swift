@@ -20,7 +20,8 @@ public struct BatchReceipt: Sendable, Equatable {
   public var rejected: [RejectedEvent]
   /// Positions of the events whose time the upstream replaced: each once, in rising order.
   public var clamped: [Int]
-  /// False when the numbers can't be true for the batch that was sent: worth a line in the log. What of it makes sense is kept.
+  /// False when the numbers can't be true for the batch that was sent: worth a line in the log. What of it makes sense
+  /// is kept.
   public var countsAddUp: Bool
 
   public init(accepted: Int, rejected: [RejectedEvent] = [], clamped: [Int] = [], countsAddUp: Bool = true) {

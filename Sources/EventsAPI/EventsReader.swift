@@ -3,8 +3,8 @@ import Clocks
 
 /// Reads requests' bodies and judges the events in them by the API's rules.
 ///
-/// One thread at a time may use a reader; it is meant to be kept, since it keeps its memory. Bodies must be readable for 64 bytes past
-/// their end. What it found is there until the next body is read.
+/// One thread at a time may use a reader; it is meant to be kept, since it keeps its memory. Bodies must be readable
+/// for 64 bytes past their end. What it found is there until the next body is read.
 public final class EventsReader {
   /// The events that keep all rules, in the request's order.
   public private(set) var accepted: [AcceptedEvent] = []
@@ -90,6 +90,7 @@ public final class EventsReader {
 
   private static func refusal(_ scan: event_scan) -> APIError? {
     guard let fault = scan.fault else { return nil }
+    if scan.is_out_of_memory { return .outOfMemory }
     return .invalidBody("The body \(String(cString: fault)) (at byte \(scan.fault_offset)).")
   }
 

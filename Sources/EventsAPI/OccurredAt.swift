@@ -3,9 +3,9 @@ import Clocks
 
 /// `occurred_at`: ISO 8601 with a time zone.
 ///
-/// `2026-10-23T12:00:00.123Z`: a date, then `T`, `t` or a space, then the time of day, then `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`. Seconds may be
-/// left out; second 60 is the next minute's first; a fraction has any number of digits after a point or a comma, those past the
-/// milliseconds are cut. A date that doesn't exist is none, and neither is hour 24.
+/// `2026-10-23T12:00:00.123Z`: a date, then `T`, `t` or a space, then the time of day, then `Z`, `z`, `±hh:mm`, `±hhmm`
+/// or `±hh`. Seconds may be left out; second 60 is the next minute's first; a fraction has any number of digits after a
+/// point or a comma, those past the milliseconds are cut. A date that doesn't exist is none, and neither is hour 24.
 public enum OccurredAt {
   /// Bytes of the longest text that is looked at once it is unescaped.
   static let textLengthMax = 128

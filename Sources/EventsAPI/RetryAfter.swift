@@ -14,8 +14,8 @@ public struct RetryAfter: Sendable, Equatable {
     self.wasCut = wasCut
   }
 
-  /// Reads the `Retry-After` headers of an answer: seconds (a fraction is rounded up) or an HTTP date (the past is 0). Of several the longest
-  /// counts; what can't be read counts for nothing.
+  /// Reads the `Retry-After` headers of an answer: seconds (a fraction is rounded up) or an HTTP date (the past is 0).
+  /// Of several the longest counts; what can't be read counts for nothing.
   public static func parse(headerValues: [String], now: Timestamp) -> RetryAfter? {
     let delays = headerValues.compactMap { seconds(in: $0) ?? delay(untilDateIn: $0, now: now) }
     return delays.max().map { RetryAfter(delay: min($0, delayMax), wasCut: $0 > delayMax) }

@@ -34,7 +34,8 @@ public struct RetrySchedule: Sendable, Equatable {
   /// Notes a failure, a 429 too, and tells how long to wait.
   ///
   /// - Parameters:
-  ///   - retryAfter: what the server asked for. A 429's is obeyed as it is; otherwise the longer of the two delays holds.
+  ///   - retryAfter: what the server asked for. A 429's is obeyed as it is; otherwise the longer of the two delays
+  ///       holds.
   ///   - roll: a random number from 0 up to 1.
   public mutating func delay(retryAfter: RetryAfter? = nil, isRateLimited: Bool = false, roll: Double) -> Duration {
     let plain = ownDelay

@@ -21,8 +21,8 @@ extension UpstreamVerdict {
   /// | other 4xx | the error object | refused |
   /// | everything else | | retry, foreign |
   ///
-  /// A 413 without the error object comes from a proxy whose limit is smaller than the API's: smaller batches get through there. An event
-  /// that such a proxy refuses by itself is not lost for it: somebody has to mend the proxy.
+  /// A 413 without the error object comes from a proxy whose limit is smaller than the API's: smaller batches get
+  /// through there. An event that such a proxy refuses by itself is not lost for it: somebody has to mend the proxy.
   ///
   /// - Parameters:
   ///   - retryAfter: all values of the header.

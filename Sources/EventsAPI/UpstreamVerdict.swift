@@ -4,7 +4,8 @@ public enum UpstreamVerdict: Sendable, Equatable {
   case delivered(BatchReceipt)
   /// Nothing was taken: send the same again, later.
   case retry(after: RetryAfter?, reason: RetryReason)
-  /// The body is too long for the upstream or something on the way to it: send it in halves. A single event is too large for good.
+  /// The body is too long for the upstream or something on the way to it: send it in halves. A single event is too
+  /// large for good.
   case tooLarge
   /// The upstream can't read the batch: send it in halves, until the bad events stand alone.
   case badRequest(code: String, message: String)

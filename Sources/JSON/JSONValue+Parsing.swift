@@ -24,10 +24,10 @@ extension JSONValue {
     let builder = JSONBuilder()
     var visitor = json_visitor(
       context: Unmanaged.passUnretained(builder).toOpaque(),
-      begin_object: { JSONBuilder.from($0).begin(.object([])) },
+      begin_object: { JSONBuilder.from($0).begin(isObject: true) },
       key: { JSONBuilder.from($0).keys.append(text($1, $2)) },
       end_object: { JSONBuilder.from($0).end() },
-      begin_array: { JSONBuilder.from($0).begin(.array([])) },
+      begin_array: { JSONBuilder.from($0).begin(isObject: false) },
       end_array: { JSONBuilder.from($0).end() },
       string: { JSONBuilder.from($0).add(.string(text($1, $2))) },
       number: { JSONBuilder.from($0).add(.number(text($1, $2))) },
@@ -36,8 +36,8 @@ extension JSONValue {
     let fault = withExtendedLifetime(builder) {
       json_document_visit(bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) }, bytes.count, &visitor)
     }
-    if let fault { throw JSONError(description: String(cString: fault)) }
-    guard let root = builder.root else { throw JSONError(description: "empty document") }
+    if let fault { throw JSONError(description: "the document \(String(cString: fault))") }
+    guard let root = builder.root else { throw JSONError(description: "the document is empty") }
     self = root
   }
 }
@@ -49,7 +49,14 @@ private func text(_ bytes: UnsafePointer<CChar>?, _ length: Int) -> String {
 
 /// Puts visited values together.
 private final class JSONBuilder {
-  private var open: [JSONValue] = []
+  /// A container that isn't closed yet. Filled in place: a value taken out, added to and put back is copied each time.
+  private struct Frame {
+    var isObject: Bool
+    var elements: [JSONValue] = []
+    var members: [JSONValue.Member] = []
+  }
+
+  private var open: [Frame] = []
   var keys: [String] = []
   private(set) var root: JSONValue?
 
@@ -57,23 +64,22 @@ private final class JSONBuilder {
     Unmanaged<JSONBuilder>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  func begin(_ container: JSONValue) { open.append(container) }
+  func begin(isObject: Bool) { open.append(Frame(isObject: isObject)) }
 
-  func end() { add(open.removeLast()) }
+  func end() {
+    let closed = open.removeLast()
+    add(closed.isObject ? .object(closed.members) : .array(closed.elements))
+  }
 
   func add(_ value: JSONValue) {
-    guard let container = open.popLast() else {
+    guard let last = open.indices.last else {
       root = value
       return
     }
-    switch container {
-    case .object(var members):
-      members.append(JSONValue.Member(keys.removeLast(), value))
-      open.append(.object(members))
-    case .array(var elements):
-      elements.append(value)
-      open.append(.array(elements))
-    default: preconditionFailure("only containers are opened")
+    if open[last].isObject {
+      open[last].members.append(JSONValue.Member(keys.removeLast(), value))
+    } else {
+      open[last].elements.append(value)
     }
   }
 }

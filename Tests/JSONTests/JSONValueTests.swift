@@ -35,4 +35,15 @@ struct JSONValueTests {
     #expect(value["n"] == [.number("99999999999999999999"), .number("1e999")])
     #expect(value["s"]?.string == "a\u{FFFD}b")
   }
+
+  @Test("of a megabyte takes a moment, not hours")
+  func large() throws {
+    let count = 200_000
+    let value = try JSONValue(
+      parsing:
+        "[\(Array(repeating: "1", count: count).joined(separator: ",")),{\(Array(repeating: "\"a\":1", count: count).joined(separator: ","))}]"
+    )
+    #expect(value.array?.count == count + 1)
+    #expect(value.array?.last?["a"] == 1)
+  }
 }

@@ -103,3 +103,14 @@ final class SinkBench {
   func move(_ from: String, _ to: String) { rename(directory.file(from), directory.file(to)) }
   func delete(_ name: String) { try? FileManager.default.removeItem(atPath: directory.file(name)) }
 }
+
+extension SinkBench {
+  /// The files of a directory in the order they were written: by name, and one name's by number.
+  static func files(in directory: String) -> [String] {
+    func key(_ name: String) -> (String, Int) {
+      let parts = name.split(separator: ".")
+      return (String(parts[0]), parts.count > 2 ? Int(parts[1]) ?? 0 : 0)
+    }
+    return ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted { key($0) < key($1) }
+  }
+}

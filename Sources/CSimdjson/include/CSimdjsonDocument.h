@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/// What stands in a document, in the document's order. Strings are unescaped UTF-8, a lone surrogate's escape in them is U+FFFD;
-/// numbers are the document's own text, of any size.
+/// What stands in a document, in the document's order. Strings are unescaped UTF-8, a lone surrogate's escape in them
+/// is U+FFFD; numbers are the document's own text, of any size.
 struct json_visitor {
   void *context;
   void (*begin_object)(void *context);
@@ -24,12 +24,12 @@ struct json_visitor {
   void (*null)(void *context);
 };
 
-/// Visits the document in `bytes`: an object or an array, at most 64 levels deep. Returns NULL, or a static text that completes
-/// "the document …"; then what was visited before counts for nothing.
+/// Visits the document in `bytes`: an object or an array, at most 64 levels deep. Returns NULL, or a static text that
+/// completes "the document …"; then what was visited before counts for nothing.
 const char *json_document_visit(const char *bytes, size_t length, const struct json_visitor *visitor);
 
-/// Whether simdjson's own parser takes the document: for tests to hold ours against. It refuses lone surrogates and numbers that
-/// its types can't hold.
+/// Whether simdjson's own parser takes the document: for tests to hold ours against. It refuses lone surrogates and
+/// numbers that its types can't hold.
 bool json_document_is_known_to_simdjson(const char *bytes, size_t length);
 
 #ifdef __cplusplus

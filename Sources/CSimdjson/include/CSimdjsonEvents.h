@@ -1,7 +1,7 @@
 /// A request's body, read in one pass: the range of every event and the facts the API's rules need.
 ///
-/// Every byte is checked against RFC 8259, whoever reads it. No JSON tree is made and nothing is copied. Nesting costs one bit
-/// a level, so a body may be as deep as its length allows.
+/// Every byte is checked against RFC 8259, whoever reads it. No JSON tree is made and nothing is copied. Nesting costs
+/// one bit a level, so a body may be as deep as its length allows.
 #ifndef CSIMDJSON_EVENTS_H
 #define CSIMDJSON_EVENTS_H
 
@@ -80,6 +80,8 @@ struct event_scan {
   const char *fault;
   /// Where the fault is, in bytes from the body's start.
   size_t fault_offset;
+  /// The fault is ours: there was no memory for a body of this length.
+  bool is_out_of_memory;
   /// How many elements there are; facts are there for the first `batch_events_max` of them.
   size_t count;
   const struct event_facts *events;

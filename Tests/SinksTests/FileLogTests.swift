@@ -1,0 +1,126 @@
+import Clocks
+import EventLog
+import JSON
+import Observability
+import Records
+import TestSupport
+import Testing
+
+@testable import Sinks
+
+@Suite("Line files of the file log", .timeLimit(.minutes(1)))
+struct FileLogTests {
+  private let directory = TemporaryDirectory()
+  private let time = Timestamp(milliseconds: 1_792_757_071_512)
+
+  private func open() throws -> FileLog {
+    try FileLog.open(
+      directory: directory.file("log"), positions: directory.file("positions"),
+      configuration: FileLogConfiguration(segmentSize: 8192, maxSize: 64 << 20, minFreeDisk: 0), logger: .silent,
+      metrics: MetricsRegistry())
+  }
+
+  private func configuration(_ name: String, size: Int = 0) -> NDJSONSinkConfiguration {
+    NDJSONSinkConfiguration(
+      name: name, path: directory.file("\(name)/%Y-%m-%d-%H.ndjson"), rotateSize: size, rotateEvery: .seconds(3600),
+      relay: "r-1")
+  }
+
+  /// Appends a request's events and waits until they are stored.
+  private func append(_ texts: [String], app: String, at moment: Timestamp, to log: FileLog) async {
+    let outcome = await withCheckedContinuation { continuation in
+      var body: [UInt8] = []
+      var events: [DraftEvent] = []
+      for text in texts {
+        let index = EventIndex(
+          idHigh: 1, idLow: 2, installHash: 3, userHash: 0, length: text.utf8.count, nameOffset: 0,
+          occurredAtOffset: 0, occurredAt: moment, flags: [])
+        events.append(DraftEvent(index: index, offset: body.count))
+        body += text.utf8
+      }
+      body.withUnsafeBytes { body in
+        events.withUnsafeBufferPointer { events in
+          let draft = FrameDraft(app: app, kind: .event, receivedAt: moment, body: body, events: events)
+          log.append(draft) { continuation.resume(returning: $0) }
+        }
+      }
+    }
+    guard case .stored = outcome else {
+      Issue.record("not stored: \(outcome)")
+      return
+    }
+  }
+
+  /// A sink's lines in the order of its files' names and numbers.
+  private func lines(_ name: String) throws -> [JSONValue] {
+    try SinkBench.files(in: directory.file(name)).flatMap { file in
+      try readLines(directory.file("\(name)/\(file)")).map { try JSONValue(parsing: $0) }
+    }
+  }
+
+  @Test("hold every event once, in order, though relay and sinks die again and again")
+  func crashes() async throws {
+    var serial = 0
+    for round in 0..<24 {
+      let log = try open()
+      let workers = try [("a", 0), ("b", 4000)].map { name, size in
+        try worker(configuration(name, size: size), log.subscribe(name, origin: .oldest))
+      }
+      for request in 0..<6 {
+        let texts = (0..<5).map { _ in
+          serial += 1
+          return #"{"serial":\#(serial)}"#
+        }
+        await append(texts, app: "app-\(request % 3)", at: time + .seconds(Int64(round) * 600), to: log)
+        for (index, worker) in workers.enumerated() where (request + round + index).isMultiple(of: 3) {
+          run(worker, settles: request.isMultiple(of: 2))
+        }
+      }
+      if round == 23 { for worker in workers { run(worker, settles: true) } }
+      // The workers go as they are: neither stopped nor settled.
+      log.close()
+    }
+    for name in ["a", "b"] {
+      let lines = try lines(name)
+      let sequences = lines.compactMap { $0["seq"]?.integer(as: Int.self) }
+      #expect(lines.compactMap { $0["event"]?["serial"]?.integer(as: Int.self) } == Array(1...serial))
+      #expect(sequences == Array(sequences[0]..<sequences[0] + serial))
+    }
+    #expect(SinkBench.files(in: directory.file("b")).count > SinkBench.files(in: directory.file("a")).count)
+  }
+
+  private func worker(
+    _ configuration: NDJSONSinkConfiguration, _ subscription: any Subscription
+  ) throws -> NDJSONWorker {
+    NDJSONWorker(
+      configuration, pattern: try PathPattern(configuration.path), subscription: subscription, isDiskLow: { false },
+      clock: .system, logger: .silent, system: .system)
+  }
+
+  private func run(_ worker: NDJSONWorker, settles: Bool) {
+    while worker.step(now: .now, settles: settles) == .again {}
+    #expect(worker.condition.failure == nil)
+  }
+
+  @Test("are written by two sinks at once; the books balance")
+  func twoSinks() async throws {
+    let log = try open()
+    let sinks = try ["a", "b"].map { name in
+      try NDJSONSink(configuration(name), subscription: log.subscribe(name, origin: .oldest), logger: .silent)
+    }
+    for sink in sinks { sink.start() }
+    for request in 0..<50 {
+      await append((0..<100).map { #"{"serial":\#(request * 100 + $0)}"# }, app: "ios", at: time, to: log)
+    }
+    for sink in sinks {
+      #expect(await sink.flush(until: .now + .seconds(30)).pending == 0)
+      #expect(sink.status.ledger.isBalanced)
+      #expect(sink.status.ledger.settled == Tally(.delivered, 5000))
+    }
+    for sink in sinks { await sink.stop(until: .now + .seconds(30)) }
+    log.close()
+    for name in ["a", "b"] {
+      #expect(try lines(name).compactMap { $0["event"]?["serial"]?.integer(as: Int.self) } == Array(0..<5000))
+    }
+  }
+}
