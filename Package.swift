@@ -66,7 +66,7 @@ let package = Package(
       "Delivery",
       ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records"]),
     room("Sinks", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
-    room("StandIn", ["Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
