@@ -76,8 +76,8 @@ let package = Package(
     room(
       "Commands",
       [
-        "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability",
-        "Records", "Relay", "StandIn",
+        "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
+        "Observability", "Records", "Relay", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
