@@ -11,6 +11,8 @@ struct CommandContext: Sendable {
   var configurationFiles = ["./relay.yaml", "/etc/event-relay/relay.yaml"]
   /// The descriptor that `-` means.
   var standardInput: Int32 = 0
+  /// Returns when the process is told to end.
+  var waitForStop: @Sendable () async -> Void = { await StopSignals.wait() }
   var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   var relay: RelayPort = .none
 
