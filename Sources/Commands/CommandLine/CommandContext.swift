@@ -1,5 +1,6 @@
 import Clocks
 import HTTPClient
+import Relay
 import Observability
 
 /// What commands have around them; tests put their own in its place.
@@ -30,5 +31,5 @@ struct CommandContext: Sendable {
 
 /// The version that `--version` tells.
 enum ProgramVersion {
-  static let current = "0.1.0"
+  static let current = RelayVersion.current
 }
