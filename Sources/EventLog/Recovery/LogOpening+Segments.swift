@@ -81,7 +81,7 @@ extension LogOpening {
       found.file, header, end: trailer?.footerOffset ?? found.size, knownEnd: knownEnd, floor: isLast ? floor : 0,
       names: names)
     segment.directory = recovery.directory
-    segment.dataEnd = recovery.dataEnd
+    segment.dataEnd = sectorAligned(recovery.dataEnd)
     segment.endSequence = recovery.endSequence
     report(recovery.damages, in: found.path)
     let open = LogWriter.ActiveSegment(segment: segment, file: found.file)
@@ -110,31 +110,38 @@ extension LogOpening {
     }
   }
 
-  /// Copies a torn write aside, and makes sure that what is kept of the tail is on the disk and nothing else is.
+  /// Copies a torn write aside and clears its place, and syncs what is kept of the tail.
   private mutating func finishTail(_ recovery: SegmentRecovery, _ found: Found) {
     if let torn = recovery.torn {
       tornWrites += 1
       keepAside(torn, found)
     }
     do throws(DiskError) {
-      // After a failed sync the system may hold in memory what the disk never got: write it once more.
-      let window = ScanWindow(found.file, end: recovery.dataEnd)
-      var offset = min(recovery.syncedOffset, recovery.dataEnd)
-      while offset < recovery.dataEnd {
-        let bytes = window.bytes(at: offset, min(ScanWindow.size, recovery.dataEnd - offset))
-        if bytes.isEmpty { break }
-        try found.file.write(bytes, at: offset)
-        offset += bytes.count
-      }
+      if hasFailureSign { try rewriteTail(recovery, found) }
       if let torn = recovery.torn {
         let reach = min(torn.upperBound - recovery.dataEnd, Self.tornReachMax)
         try found.file.writeBytes([UInt8](repeating: 0, count: max(0, reach)), at: recovery.dataEnd)
       }
       try found.file.syncData()
+      if hasFailureSign { try disk.unlink("\(directory)/\(SegmentName.failureSign)") }
     } catch {
       failure = error.description
       logger.error(
         "the log can be read but not written: it takes no events", about: found.path, ["why": .text(error.description)])
+    }
+  }
+
+  /// Writes the tail once more: pages whose sync failed look clean to the system, and no later sync writes them.
+  ///
+  /// Only then, since a cut of power in the middle of it could harm sectors that are safe.
+  private func rewriteTail(_ recovery: SegmentRecovery, _ found: Found) throws(DiskError) {
+    let window = ScanWindow(found.file, end: recovery.dataEnd)
+    var offset = min(recovery.syncedOffset, recovery.dataEnd)
+    while offset < recovery.dataEnd {
+      let bytes = window.bytes(at: offset, min(ScanWindow.size, recovery.dataEnd - offset))
+      if bytes.isEmpty { break }
+      try found.file.write(bytes, at: offset)
+      offset += bytes.count
     }
   }
 

@@ -35,6 +35,8 @@ struct LogOpening {
   /// Why nothing can be written, though what is there can be read.
   var failure: String?
   var tornFiles: [String] = []
+  /// A sync failed before this start: the system may show bytes that the disk never got.
+  var hasFailureSign = false
 
   init(
     directory: String, disk: any Disk, names: AppTable, logger: Logger, segmentSize: Int, sparesMax: Int,
@@ -99,6 +101,8 @@ struct LogOpening {
         }
       } else if SegmentName.number(ofFilling: name) != nil {
         try? disk.unlink(path)
+      } else if name == SegmentName.failureSign {
+        hasFailureSign = true
       } else if SegmentName.isTorn(name) {
         tornFiles.append(name)
       }
