@@ -31,23 +31,6 @@ extension LogOpening {
     return found
   }
 
-  /// What the header must have said, told from the first frame; nil when that is gone too.
-  func guessHeader(_ found: Found) throws(LogError) -> SegmentHeader? {
-    let bytes = ScanWindow(found.file, end: found.size).bytes(at: SegmentHeader.size, FrameHeader.size + 4096)
-    guard let start = bytes.baseAddress,
-      case .header(let frame) = FrameHeader.read(start, available: bytes.count, life: nil)
-    else { return nil }
-    let before = segments.last
-    // Only a frame that goes on where the segment before ended: the file may hold an earlier life's.
-    guard frame.firstSequence >= before?.endSequence ?? 0 else { return nil }
-    logger.error("a segment's header is damaged and was told from its first frame", about: found.path)
-    return SegmentHeader(
-      life: frame.life, number: found.number, firstSequence: frame.firstSequence,
-      previousEnd: before?.endSequence ?? frame.firstSequence,
-      acceptedBefore: before?.acceptedThrough ?? (frame.firstSequence == 0 ? 0 : frame.firstSequence - 1),
-      createdAt: frame.receivedAt)
-  }
-
   /// A file of which nothing can be told isn't part of the log any more, but is kept.
   mutating func setAside(_ found: Found) {
     corruptRecords += 1

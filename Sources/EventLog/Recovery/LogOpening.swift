@@ -66,7 +66,7 @@ struct LogOpening {
     var found: [Found] = []
     for number in numbers { found.append(try look(number)) }
     for at in found.indices {
-      if found[at].header == nil { found[at].header = try guessHeader(found[at]) }
+      if found[at].header == nil { found[at].header = guessHeader(found[at]) }
       guard found[at].header != nil else {
         setAside(found[at])
         continue
@@ -75,13 +75,17 @@ struct LogOpening {
       try take(found[at], knownEnd: next?.header?.previousEnd, isLast: at == found.count - 1)
     }
     let end = segments.last?.endSequence ?? 1
-    nextSequence = max(end, floor, 1)
+    // Numbers of events in a segment that can't be read at all aren't given again either.
+    nextSequence = max(end + (found.last?.header == nil ? numbersSetAside : 0), floor, 1)
     acceptedEvents = segments.last?.acceptedThrough ?? 0
     if nextSequence > end {
       acceptedEvents = max(acceptedEvents, acceptedFloor)
       if !segments.isEmpty { tellSkipped(end) }
     }
   }
+
+  /// More than the events that a segment can hold.
+  private var numbersSetAside: UInt64 { corruptRecords > 0 ? UInt64(segmentSize / EventIndex.encodedSize) : 0 }
 
   /// Sorts the directory's files by what they are, and removes what is of no use.
   private mutating func sortFiles() throws(LogError) -> [UInt64] {

@@ -166,7 +166,7 @@ struct LogModel {
   /// Reads everything from the low-water mark on and compares.
   private mutating func checkOwed(_ at: Int, goneInBooks gone: Tally) throws {
     let subscription = readers[at].subscription!
-    let lanes: [Lane] = readers[at].isAll ? [.all] : subscription.pendingLanes()
+    let lanes: [Lane] = readers[at].isAll ? [.all] : subscription.pendingLanes().sorted { $0.app! < $1.app! }
     var seen: Set<UInt64> = []
     for lane in lanes {
       for event in try subscription.readAll(lane, events: 1 + random.below(50)) {
