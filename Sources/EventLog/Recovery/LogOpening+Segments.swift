@@ -7,7 +7,7 @@ extension LogOpening {
   func look(_ number: UInt64) throws(LogError) -> Found {
     let path = "\(directory)/\(SegmentName.segment(number))"
     var found = try asLogError { () throws(DiskError) in
-      let file = try disk.open(path, .readWrite)
+      let file = try disk.open(path, openMode)
       return Found(number: number, path: path, file: file, size: try file.size())
     }
     let window = ScanWindow(found.file, end: found.size)

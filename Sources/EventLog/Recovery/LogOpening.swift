@@ -18,6 +18,8 @@ struct LogOpening {
   /// One more than the newest number that a position on disk names, and the log's count that goes with it.
   let floor: UInt64
   let acceptedFloor: UInt64
+  /// How segments are opened: for reading alone where nothing may be changed.
+  var openMode = DiskOpenMode.readWrite
 
   // What is found.
 
