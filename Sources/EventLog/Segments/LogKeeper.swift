@@ -39,7 +39,10 @@ final class LogKeeper: @unchecked Sendable {
     monitor.withLock { (Array(subscriptions.keys) + Array(unreadable.keys)).sorted() }
   }
 
-  var all: [FileSubscription] { monitor.withLock { Array(subscriptions.values) } }
+  /// In the order of their names.
+  var all: [FileSubscription] {
+    monitor.withLock { subscriptions.values.sorted { $0.destination < $1.destination } }
+  }
 
   func setUnreadable(_ destination: String, _ error: LogError) {
     monitor.withLock { unreadable[destination] = error }

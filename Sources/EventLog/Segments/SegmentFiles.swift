@@ -90,7 +90,7 @@ final class SegmentFiles: @unchecked Sendable {
     guard let directory = catalog.monitor.withLock({ segment.directory }) else { return }
     let footer = SegmentFooter.encode(
       directory, names: catalog.names, life: segment.life, firstSequence: segment.firstSequence,
-      endSequence: segment.endSequence, dataEnd: segment.dataEnd)
+      endSequence: segment.endSequence, dataEnd: segment.dataEnd, createdAt: segment.createdAt)
     let trailer = SegmentFooter.Trailer(
       life: segment.life, footerOffset: segment.dataEnd, footerLength: footer.count)
     let footerEnd = aligned(segment.dataEnd + footer.count)

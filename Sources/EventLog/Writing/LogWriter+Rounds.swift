@@ -52,7 +52,7 @@ extension LogWriter {
     let start = ContinuousClock.now
     do throws(DiskError) {
       try clearRemains(active)
-      try active.file.write(batch.filled, at: batch.offset)
+      try active.file.write(batch.finish(), at: batch.offset)
     } catch {
       if error.isOutOfSpace { refuseForSpace(error) } else { fail(error) }
       return
@@ -174,6 +174,7 @@ extension LogWriter {
     filling.reset()
     room.signalAll()
     monitor.unlock()
+    effects.leaveSign()
     logger.error(
       "the log has failed and takes no more events: see to the disk, then start the relay again",
       ["why": .text(detail)])
@@ -198,11 +199,11 @@ extension LogWriter {
 
   /// A frame without events that tells the next start how far this segment was synced.
   private func writeMark(_ active: ActiveSegment) {
+    given.end = sectorAligned(given.end)
     let header = FrameHeader(
       life: active.segment.life, firstSequence: nextSequence, receivedAt: active.segment.createdAt,
       syncedOffset: UInt64(given.end), eventCount: 0, envelopeLength: 0, eventsLength: 0, appLength: 0,
       kind: FrameHeader.markKind, dialect: 0)
-    guard given.end + header.length <= segmentSize else { return }
     var bytes = [UInt8](repeating: 0, count: header.length)
     bytes.withUnsafeMutableBytes { header.write(to: $0.baseAddress!) }
     // Only a help: without it the next start can't tell damage of the last frames from a write that never ended.

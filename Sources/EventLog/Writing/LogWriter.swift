@@ -13,6 +13,8 @@ final class LogWriter: @unchecked Sendable {
     var wake: @Sendable () -> Void
     /// The active segment has no room: seal it and open another.
     var roll: @Sendable (ActiveSegment?) -> RollOutcome
+    /// A sync has failed: leave a sign for the next start.
+    var leaveSign: @Sendable () -> Void
   }
 
   enum RollOutcome {
