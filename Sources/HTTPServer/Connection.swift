@@ -29,8 +29,9 @@ final class Connection {
   var plan = Plan.none
   /// The library doesn't look at it until it is resumed.
   var isSuspended = false
-  /// The listener's own epoll knows the socket.
-  var isWatched = false
+  var isOpen = true
+  /// The client has closed its own side; it may still wait for an answer.
+  var hasFinished = false
   var progress: UInt64 = 0
   private var buffer: BodyBuffer?
   private var decoder: ContentDecoder?
@@ -228,6 +229,7 @@ final class Connection {
     if let buffer, buffer.capacity > BodyBuffer.keptMax { buffer.release() }
     timer.requestEnded(now: listener.now)
     listener.deadlineSet(timer.deadline)
+    if hasFinished { listener.finishes(self) }
   }
 
   private func releaseBody() {
