@@ -25,6 +25,7 @@ final class Listener {
   private var decoders: [ContentDecoder] = []
   private var answered: [Exchange] = []
   private var finishing: [Connection] = []
+  private var watched = 0
   private var nextDeadline = ConnectionTimer.never
   private var stopDeadline = ConnectionTimer.never
 
@@ -144,11 +145,12 @@ final class Listener {
   /// Waits until there is something to do.
   private func sleep() {
     var pending: UInt64 = 0
-    if MHD_get_timeout(daemon, &pending) == MHD_Result.YES, pending == 0 { return }
-    guard mailbox.sleeps() else { return }
+    let isBusy = (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps()
+    // What the library has read already can't be seen any more: who is watched is looked at before its next turn.
+    if isBusy, watched == 0 { return }
     let wakeUp = min(nextDeadline, isStopping ? stopDeadline : ConnectionTimer.never)
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
-      let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: wakeUp))
+      let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), isBusy ? 0 : milliseconds(until: wakeUp))
       guard count > 0 else { return }
       now = monotonicNow()
       for event in events[..<Int(count)] {
@@ -186,6 +188,9 @@ final class Listener {
 
   /// Asks to be told of the connection's next byte, since the library doesn't tell.
   func watch(_ connection: Connection) {
+    guard !connection.isWatched else { return }
+    connection.isWatched = true
+    watched += 1
     listen(to: connection, EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue, EPOLL_CTL_MOD)
   }
 
@@ -196,10 +201,14 @@ final class Listener {
   }
 
   private func happened(_ events: UInt32, on connection: Connection) {
-    if connection.timer.phase == .watched {
-      connection.timer.headBegan(now: now)
-      deadlineSet(connection.timer.deadline)
+    if connection.isWatched {
+      connection.isWatched = false
+      watched -= 1
       listen(to: connection, EPOLLRDHUP.rawValue | EPOLLET.rawValue, EPOLL_CTL_MOD)
+      if connection.timer.phase == .watched {
+        connection.timer.headBegan(now: now)
+        deadlineSet(connection.timer.deadline)
+      }
     }
     if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
       connection.hasFinished = true
@@ -221,6 +230,7 @@ final class Listener {
   func closed(_ connection: Connection) {
     epoll_ctl(epoll, EPOLL_CTL_DEL, connection.descriptor, nil)
     connection.isOpen = false
+    if connection.isWatched { watched -= 1 }
     let last = connections.removeLast()
     if last !== connection {
       connections[connection.index] = last
