@@ -84,7 +84,7 @@ let package = Package(
     // Tests, one target a room, and the whole program end to end.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("EventLog"), tests("EventsAPI"),
-    tests("HTTPServer"),
+    tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration"), tests("Apps"), tests("Ingest"), tests("Delivery"), tests("Sinks"),
     tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(

@@ -7,8 +7,18 @@ public struct HTTPServerConfiguration: Sendable {
   public var headerTimeout: Duration
   /// From the end of the head to the end of the body. Absolute.
   public var bodyTimeout: Duration
-  /// Between requests of one connection.
+  /// Between requests of one connection. Also how long a client may leave an answer without taking any of it.
   public var idleTimeout: Duration
+
+  /// Bytes that the bodies of all connections may hold together; what comes past it is answered by
+  /// ``HTTPFault/overloaded``.
+  public var maxBodyMemory = 256 << 20
+  /// Bytes of an unwanted body that are read and thrown away before its answer.
+  public var maxDiscarded = 8 << 20
+  /// For how long an unwanted body is read and thrown away before its answer.
+  public var discardTimeout: Duration = .seconds(2)
+  /// The permissions of unix sockets. 0600: this user alone; 0660: the group too.
+  public var unixSocketMode: UInt32 = 0o600
 
   public init(
     listen: [ListenAddress], maxConnections: Int = 1024, headerTimeout: Duration = .seconds(10),

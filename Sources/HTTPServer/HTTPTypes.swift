@@ -18,8 +18,11 @@ public struct HTTPResponse: Sendable {
 
   public static func json(_ status: Int, _ body: [UInt8], headers: [(name: String, value: String)] = []) -> HTTPResponse
   {
-    HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: body)
+    HTTPResponse(status: status, headers: headers.isEmpty ? jsonHeaders : jsonHeaders + headers, body: body)
   }
+
+  // One array for all: an answer allocates nothing for it.
+  private static let jsonHeaders = [(name: "Content-Type", value: "application/json")]
 }
 
 /// Where a server listens.
@@ -66,4 +69,7 @@ public enum HTTPFault: Sendable, Equatable {
   case badFraming(detail: String)
   /// The body didn't come within `body_timeout`.
   case bodyTimeout
+  /// The bodies of all connections together have reached the server's ``HTTPServerConfiguration/maxBodyMemory``:
+  /// to be answered with 503 and a `Retry-After`.
+  case overloaded
 }

@@ -1,0 +1,274 @@
+import CMicrohttpd
+import Glibc
+
+/// One client's connection, and the request that is under way on it. Confined to its listener's thread.
+final class Connection {
+  /// What becomes of the bytes of a body.
+  enum Plan {
+    /// No request's head is there.
+    case none
+    /// They are kept, up to so many decoded bytes.
+    case collect(limit: Int)
+    /// They are thrown away; when all are, this is the answer.
+    case discard(HTTPResponse, left: Int)
+    /// The answer was written and our side closed; what still comes is dropped.
+    case drain(left: Int)
+    /// The body is there, or never was one.
+    case done
+  }
+
+  let handle: OpaquePointer
+  let descriptor: Int32
+  // The listener ends all its connections before it goes.
+  unowned(unsafe) let listener: Listener
+  /// Its place among the listener's connections.
+  var index = 0
+  var timer: ConnectionTimer
+  var target: Target?
+  var exchange: Exchange?
+  var plan = Plan.none
+  /// The library doesn't look at it until it is resumed.
+  var isSuspended = false
+  /// The listener's own epoll knows the socket.
+  var isWatched = false
+  var progress: UInt64 = 0
+  private var buffer: BodyBuffer?
+  private var decoder: ContentDecoder?
+
+  init(handle: OpaquePointer, listener: Listener) {
+    self.handle = handle
+    self.listener = listener
+    descriptor = mhd_descriptor(handle)
+    timer = ConnectionTimer(listener.limits, now: listener.now)
+  }
+
+  // MARK: Head
+
+  /// The request line is there.
+  func headBegan(_ uri: UnsafePointer<CChar>?) {
+    timer.headBegan(now: listener.now)
+    target = Target(UnsafeRawBufferPointer(start: uri, count: uri.map { strlen($0) } ?? 0))
+  }
+
+  /// The whole head is there: decides what becomes of the request.
+  func headEnded(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> MHD_Result {
+    var head = RequestHead()
+    withUnsafeMutablePointer(to: &head) { head in
+      _ = MHD_get_connection_values_n(
+        handle, .HEADER_KIND,
+        { context, _, name, nameLength, value, valueLength in
+          context!.assumingMemoryBound(to: RequestHead.self).pointee.note(
+            name: UnsafeRawBufferPointer(start: name, count: nameLength),
+            value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
+          return MHD_Result.YES
+        }, head)
+    }
+    let exchange = Exchange(
+      method: String(cString: method), target: target ?? Target(UnsafeRawBufferPointer(start: nil, count: 0)),
+      handle: handle, connection: self, mailbox: listener.mailbox)
+    self.exchange = exchange
+    timer.headEnded(now: listener.now)
+    // `HTTP/1.0`
+    let isHTTP10 = strlen(version) == 8 && version[7] == CChar(UInt8(ascii: "0"))
+    if let detail = target?.hasSpace == true ? "a space in the target" : head.badFraming(isHTTP10: isHTTP10) {
+      return answer(listener.handler.fault(.badFraming(detail: detail), of: exchange), closing: true)
+    }
+    switch listener.handler.head(of: exchange) {
+    case .answer(let response): return refuse(with: response, head, isHTTP10: isHTTP10)
+    case .readBody(let limit):
+      if head.hasBody, head.encoding == .unknown {
+        return refuse(with: listener.handler.fault(.unsupportedEncoding, of: exchange), head, isHTTP10: isHTTP10)
+      }
+      if head.encoding == .identity, let length = head.contentLength, length > UInt64(max(limit, 0)) {
+        return refuse(
+          with: listener.handler.fault(.bodyTooLarge(limit: limit), of: exchange), head, isHTTP10: isHTTP10)
+      }
+      return collect(head, limit: max(limit, 0))
+    }
+  }
+
+  /// Answers before the body: at once when the client waits to be told to send it, else after throwing it away.
+  private func refuse(with response: HTTPResponse, _ head: RequestHead, isHTTP10: Bool) -> MHD_Result {
+    if head.hasBody, head.expectsContinue, !isHTTP10 { return answer(response, closing: true) }
+    plan = .discard(response, left: listener.configuration.maxDiscarded)
+    if head.hasBody { discardingBegan() }
+    return MHD_Result.YES
+  }
+
+  private func discardingBegan() {
+    timer.discardingBegan(now: listener.now)
+    listener.deadlineSet(timer.deadline)
+  }
+
+  private func collect(_ head: RequestHead, limit: Int) -> MHD_Result {
+    plan = .collect(limit: limit)
+    listener.deadlineSet(timer.deadline)
+    guard head.hasBody else { return MHD_Result.YES }
+    if buffer == nil || !isKnownUniquelyReferenced(&buffer) { buffer = BodyBuffer(budget: listener.shared.budget) }
+    buffer?.removeAll()
+    switch head.encoding {
+    case .gzip, .deflate:
+      decoder = listener.takeDecoder()
+      decoder?.begin(head.encoding == .gzip ? .gzip : .deflate)
+    case .identity, .unknown: break
+    }
+    // What the client says it will send is believed up to a point.
+    let expected = min(Int(clamping: head.contentLength ?? 0), BodyBuffer.trustedMax, limit)
+    if expected > 0, buffer?.reserve(expected, limit: limit) != true { overloaded() }
+    return MHD_Result.YES
+  }
+
+  // MARK: Body
+
+  /// Some of the body is there.
+  func received(_ bytes: UnsafeRawBufferPointer) -> MHD_Result {
+    switch plan {
+    case .collect(let limit): store(bytes, limit: limit)
+    case .discard(let response, let left):
+      if bytes.count <= left {
+        plan = .discard(response, left: left - bytes.count)
+      } else {
+        abandon(with: response)
+      }
+    case .drain(let left):
+      guard bytes.count <= left else { return MHD_Result.NO }
+      plan = .drain(left: left - bytes.count)
+    case .none, .done: break
+    }
+    return MHD_Result.YES
+  }
+
+  private func store(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+    guard let buffer else { return }
+    if let decoder {
+      switch decoder.decode(bytes, into: buffer, limit: limit) {
+      case .ok: break
+      case .tooLarge: discard(.bodyTooLarge(limit: limit))
+      case .undecodable: discard(.undecodableBody)
+      case .outOfMemory: overloaded()
+      }
+      return
+    }
+    guard buffer.count + bytes.count <= limit else { return discard(.bodyTooLarge(limit: limit)) }
+    guard buffer.reserve(buffer.count + bytes.count, limit: limit) else { return overloaded() }
+    buffer.append(bytes)
+  }
+
+  private func overloaded() { discard(.overloaded) }
+
+  /// Lets go of what came of the body, and throws away the rest before saying so.
+  private func discard(_ fault: HTTPFault) {
+    guard let exchange else { return }
+    releaseBody()
+    plan = .discard(listener.handler.fault(fault, of: exchange), left: listener.configuration.maxDiscarded)
+    discardingBegan()
+  }
+
+  /// The request is complete, or its answer may have come: called again and again until there is one.
+  func bodyEnded() -> MHD_Result {
+    guard let exchange else { return MHD_Result.NO }
+    switch plan {
+    case .collect:
+      if let decoder {
+        let isComplete = decoder.isComplete
+        listener.giveDecoder(decoder)
+        self.decoder = nil
+        if !isComplete { return answer(listener.handler.fault(.undecodableBody, of: exchange)) }
+      }
+      plan = .done
+      timer.bodyEnded()
+      if let buffer, buffer.count > 0 {
+        buffer.pad()
+        exchange.setBody(buffer)
+      }
+      listener.handler.handle(exchange)
+      if let response = exchange.takeAnswer() { return answer(response) }
+      listener.unanswered.append(exchange)
+      return MHD_Result.YES
+    case .discard(let response, _): return answer(response)
+    case .done:
+      guard let response = exchange.takeAnswer() else { return MHD_Result.YES }
+      return answer(response)
+    case .drain, .none: return MHD_Result.NO
+    }
+  }
+
+  // MARK: Answer
+
+  /// Hands the answer to the library.
+  private func answer(_ response: HTTPResponse, closing: Bool = false) -> MHD_Result {
+    plan = .done
+    timer.answerBegan(now: listener.now)
+    listener.deadlineSet(timer.deadline)
+    progress = 0
+    return response.queue(on: handle, closing: closing || response.closesConnection || listener.isStopping)
+  }
+
+  /// Answers while the body is still coming, past the library, which can't: writes the answer, closes our side and
+  /// goes on reading for a moment, since closing at once could take the answer away from the client again.
+  private func abandon(with response: HTTPResponse) {
+    releaseBody()
+    let bytes = response.serialized(withBody: exchange?.method != "HEAD")
+    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
+    shutdown(descriptor, Int32(SHUT_WR))
+    plan = .drain(left: listener.configuration.maxDiscarded)
+    timer.lingeringBegan(now: listener.now)
+    listener.deadlineSet(timer.deadline)
+  }
+
+  /// The request is over: answered, or the client is gone.
+  func requestEnded() {
+    exchange?.complete()
+    exchange = nil
+    target = nil
+    plan = .none
+    releaseDecoder()
+    // Only a buffer that nobody else holds can be used again, and a large one isn't kept.
+    if buffer != nil, !isKnownUniquelyReferenced(&buffer) { buffer = nil }
+    if let buffer, buffer.capacity > BodyBuffer.keptMax { buffer.release() }
+    timer.requestEnded(now: listener.now)
+    listener.deadlineSet(timer.deadline)
+  }
+
+  private func releaseBody() {
+    releaseDecoder()
+    buffer?.release()
+  }
+
+  private func releaseDecoder() {
+    if let decoder { listener.giveDecoder(decoder) }
+    decoder = nil
+  }
+
+  // MARK: Time
+
+  /// Its deadline has passed.
+  func expired() {
+    switch timer.expire(now: listener.now) {
+    case .watch:
+      // Idle for longer than a busy client is: its memory is given back.
+      buffer = nil
+      listener.watch(self)
+    case .cut: cut()
+    case .answerBodyTimeout:
+      guard let exchange else { return cut() }
+      abandon(with: listener.handler.fault(.bodyTimeout, of: exchange))
+    case .answerUnread:
+      guard case .discard(let response, _) = plan else { return cut() }
+      abandon(with: response)
+    case .checkProgress:
+      let now = mhd_socket_progress(descriptor)
+      if now == progress { cut() }
+      progress = now
+    }
+  }
+
+  /// Ends it. The library notices, and closes the socket; only this thread ever does, so it is still this connection's.
+  func cut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  /// Whether the client has sent something that nobody has read.
+  var hasUnreadBytes: Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+  }
+}

@@ -1,0 +1,121 @@
+import CMicrohttpd
+import Synchronization
+
+/// One request on one connection. Its own object, so that a late second answer can't hit the connection's next request.
+final class Exchange: HTTPExchange {
+  let method: String
+  let path: String
+  let query: String?
+
+  private struct State: @unchecked Sendable {
+    /// The library's connection, good until the request is complete; always used under the lock.
+    var handle: OpaquePointer?
+    var body: BodyBuffer?
+    var answer: HTTPResponse?
+    var isAnswered = false
+    /// The connection is suspended: its thread must be told of the answer.
+    var isWaiting = false
+  }
+
+  private let state: Mutex<State>
+  private let mailbox: Mailbox
+  // Only the listener's thread touches it; nil when the request is complete.
+  nonisolated(unsafe) var connection: Connection?
+
+  init(method: String, target: Target, handle: OpaquePointer, connection: Connection, mailbox: Mailbox) {
+    self.method = method
+    path = target.path
+    query = target.query
+    self.connection = connection
+    self.mailbox = mailbox
+    state = Mutex(State(handle: handle))
+  }
+
+  func header(_ name: StaticString) -> String? {
+    state.withLock { state in
+      guard let handle = state.handle else { return nil }
+      var value: UnsafePointer<CChar>?
+      var length = 0
+      let found = name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount) {
+        MHD_lookup_connection_value_n(handle, .HEADER_KIND, $0, name.utf8CodeUnitCount, &value, &length)
+      }
+      guard found == MHD_Result.YES else { return nil }
+      guard let value else { return "" }
+      return String(decoding: UnsafeRawBufferPointer(start: value, count: length).trimmed, as: UTF8.self)
+    }
+  }
+
+  var body: UnsafeRawBufferPointer {
+    state.withLock { $0.body }?.content ?? BodyBuffer.empty
+  }
+
+  func respond(_ response: HTTPResponse) {
+    let wakes = state.withLock { state in
+      guard !state.isAnswered else { return false }
+      state.isAnswered = true
+      if state.handle == nil {
+        // The client is gone, or the server stopped.
+        state.body = nil
+      } else {
+        state.answer = response
+      }
+      return state.isWaiting
+    }
+    if wakes { mailbox.post(self) }
+  }
+
+  // MARK: The listener's thread
+
+  func setBody(_ body: BodyBuffer?) { state.withLock { $0.body = body } }
+
+  /// The answer, once.
+  func takeAnswer() -> HTTPResponse? {
+    state.withLock { state in
+      guard state.isAnswered else { return nil }
+      defer { state.answer = nil }
+      state.body = nil
+      return state.answer
+    }
+  }
+
+  /// Asks to be told of the answer; false when it is there already.
+  func startWaiting() -> Bool {
+    state.withLock { state in
+      if state.isAnswered { return false }
+      state.isWaiting = true
+      return true
+    }
+  }
+
+  /// The request is over, one way or the other. A body that somebody may still be reading stays until the answer.
+  func complete() {
+    connection = nil
+    state.withLock { state in
+      state.handle = nil
+      state.isWaiting = false
+      state.answer = nil
+      if state.isAnswered { state.body = nil }
+    }
+  }
+}
+
+/// What a request asks for, as it was sent.
+struct Target: Sendable, Equatable {
+  var path: String
+  var query: String?
+  /// It can't be told where it ends.
+  var hasSpace: Bool
+
+  /// Splits a request line's target: the path, or a whole URL as a proxy would be asked.
+  init(_ text: UnsafeRawBufferPointer) {
+    var rest = text[...]
+    hasSpace = text.contains(0x20)
+    for scheme in ["http://", "https://"] where rest.starts(with: scheme.utf8) {
+      rest = rest.dropFirst(scheme.utf8.count).drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    }
+    let mark = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+    path = String(decoding: rest[..<mark], as: UTF8.self)
+    if path.isEmpty { path = "/" }
+    query = mark < rest.endIndex ? String(decoding: rest[(mark + 1)...], as: UTF8.self) : nil
+  }
+}

@@ -1,0 +1,98 @@
+/// What the server itself has to know of a request's head, and its judgement of it.
+struct RequestHead {
+  enum Encoding: Sendable, Equatable {
+    case identity, gzip, deflate, unknown
+  }
+
+  private(set) var encoding = Encoding.identity
+  private(set) var expectsContinue = false
+  private(set) var contentLength: UInt64?
+  private(set) var isChunked = false
+  private var contentLengths = 0
+  private var transferEncodings = 0
+  private var contentEncodings = 0
+  private var hosts = 0
+  private var hasBadName = false
+  private var hasBadLength = false
+
+  init() {}
+
+  /// Takes a header in, in the order they came.
+  mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    // Who comes before us may have read such a name as another one.
+    if let first = name.first, let last = name.last { if first <= 0x20 || last <= 0x20 { hasBadName = true } }
+    switch name.count {
+    case 4 where name.isToken("host"):
+      hosts += 1
+    case 6 where name.isToken("expect"):
+      expectsContinue = value.trimmed.isToken("100-continue")
+    case 14 where name.isToken("content-length"):
+      contentLengths += 1
+      contentLength = value.trimmed.decimal
+      if contentLength == nil { hasBadLength = true }
+    case 16 where name.isToken("content-encoding"):
+      contentEncodings += 1
+      encoding = contentEncodings > 1 ? .unknown : Self.encoding(value.trimmed)
+    case 17 where name.isToken("transfer-encoding"):
+      transferEncodings += 1
+      isChunked = transferEncodings == 1 && value.trimmed.isToken("chunked")
+    default: break
+    }
+  }
+
+  private static func encoding(_ value: UnsafeRawBufferPointer) -> Encoding {
+    if value.isEmpty || value.isToken("identity") { return .identity }
+    if value.isToken("gzip") || value.isToken("x-gzip") { return .gzip }
+    return value.isToken("deflate") ? .deflate : .unknown
+  }
+
+  var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+
+  /// What is wrong with the way the body's end is told; nil when nothing is.
+  func badFraming(isHTTP10: Bool) -> String? {
+    if hasBadName { return "white space around a header's name" }
+    if hosts == 0, !isHTTP10 { return "no Host" }
+    if hosts > 1 { return "more than one Host" }
+    if contentLengths > 1 { return "more than one Content-Length" }
+    if hasBadLength { return "Content-Length is not a plain number" }
+    guard transferEncodings > 0 else { return nil }
+    if contentLengths > 0 { return "both Content-Length and Transfer-Encoding" }
+    if isHTTP10 { return "Transfer-Encoding in HTTP/1.0" }
+    return isChunked ? nil : "a Transfer-Encoding other than chunked"
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether this is the token, which is given in lower case, in any case.
+  func isToken(_ token: StaticString) -> Bool {
+    guard count == token.utf8CodeUnitCount else { return false }
+    for index in 0..<count {
+      let byte = self[index]
+      let lower = byte &- 0x41 < 26 ? byte | 0x20 : byte
+      if lower != token.utf8Start[index] { return false }
+    }
+    return true
+  }
+
+  /// Without the spaces and tabs around it.
+  var trimmed: UnsafeRawBufferPointer {
+    var slice = self[...]
+    while let byte = slice.first, byte == 0x20 || byte == 0x09 { slice.removeFirst() }
+    while let byte = slice.last, byte == 0x20 || byte == 0x09 { slice.removeLast() }
+    return UnsafeRawBufferPointer(rebasing: slice)
+  }
+
+  /// The number, when there are digits and nothing else.
+  var decimal: UInt64? {
+    guard !isEmpty else { return nil }
+    var value: UInt64 = 0
+    for byte in self {
+      guard byte &- 0x30 < 10 else { return nil }
+      let (scaled, over) = value.multipliedReportingOverflow(by: 10)
+      let (sum, tooMuch) = scaled.addingReportingOverflow(UInt64(byte - 0x30))
+      if over || tooMuch { return nil }
+      value = sum
+    }
+    return value
+  }
+}

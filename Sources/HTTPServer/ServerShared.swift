@@ -1,0 +1,29 @@
+import Observability
+import Synchronization
+
+/// What all listeners of a server have in common.
+final class ServerShared: Sendable {
+  let configuration: HTTPServerConfiguration
+  let handler: any HTTPHandler
+  let logger: Logger
+  let budget: MemoryBudget
+  private let open = Atomic<Int>(0)
+
+  init(_ configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger) {
+    self.configuration = configuration
+    self.handler = handler
+    self.logger = logger
+    budget = MemoryBudget(limit: configuration.maxBodyMemory)
+  }
+
+  var connections: Int { open.load(ordering: .relaxed) }
+
+  var hasRoom: Bool { connections < configuration.maxConnections }
+
+  /// Counts a connection; false when it is one too many, which is counted all the same until it is closed.
+  func connectionOpened() -> Bool {
+    open.wrappingAdd(1, ordering: .relaxed).newValue <= configuration.maxConnections
+  }
+
+  func connectionClosed() { open.wrappingSubtract(1, ordering: .relaxed) }
+}

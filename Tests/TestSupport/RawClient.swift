@@ -1,0 +1,175 @@
+import Dispatch
+import Glibc
+
+/// A connection whose bytes the test writes and reads itself. Its calls block a thread of its own, never the tests'.
+///
+/// Every read gives up after a minute, which only ever ends a test that has failed.
+public final class RawClient: Sendable {
+  /// What came back, taken apart.
+  public struct Response: Sendable, Equatable {
+    public var status: Int
+    /// Names in lower case.
+    public var headers: [String: String]
+    public var body: [UInt8]
+
+    public var text: String { String(decoding: body, as: UTF8.self) }
+  }
+
+  public struct Failure: Error, CustomStringConvertible {
+    public let description: String
+  }
+
+  private let descriptor: Int32
+  private let queue = DispatchQueue(label: "raw client")
+  // Only the queue touches it.
+  private nonisolated(unsafe) var buffer: [UInt8] = []
+
+  public init(host: String = "127.0.0.1", port: Int) throws {
+    var address = sockaddr_in6()
+    var size: Int
+    let family: Int32
+    if host.contains(":") {
+      family = AF_INET6
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = in_port_t(port).bigEndian
+      inet_pton(AF_INET6, host, &address.sin6_addr)
+      size = MemoryLayout<sockaddr_in6>.size
+    } else {
+      family = AF_INET
+      size = MemoryLayout<sockaddr_in>.size
+      withUnsafeMutableBytes(of: &address) { bytes in
+        bytes.withMemoryRebound(to: sockaddr_in.self) { four in
+          four[0].sin_family = sa_family_t(AF_INET)
+          four[0].sin_port = in_port_t(port).bigEndian
+          inet_pton(AF_INET, host, &four[0].sin_addr)
+        }
+      }
+    }
+    descriptor = try Self.connected(family, &address, size)
+  }
+
+  public init(unix path: String) throws {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    descriptor = try Self.connected(AF_UNIX, &address, MemoryLayout<sockaddr_un>.size)
+  }
+
+  private static func connected(_ family: Int32, _ address: UnsafeRawPointer, _ size: Int) throws -> Int32 {
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    var patience = timeval(tv_sec: 60, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    guard connect(descriptor, address.assumingMemoryBound(to: sockaddr.self), socklen_t(size)) == 0 else {
+      let reason = String(cString: strerror(errno))
+      Glibc.close(descriptor)
+      throw Failure(description: "can't connect: \(reason)")
+    }
+    return descriptor
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  /// Writes all of it; returns false when the other side doesn't take it any more.
+  @discardableResult
+  public func send(_ bytes: [UInt8]) async -> Bool {
+    await onQueue { [descriptor] in
+      var sent = 0
+      while sent < bytes.count {
+        let count = bytes.withUnsafeBytes {
+          Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { return false }
+        sent += count
+      }
+      return true
+    }
+  }
+
+  @discardableResult
+  public func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
+
+  /// Tells the other side that nothing more comes.
+  public func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Ends the connection so that the other side gets a reset.
+  public func reset() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+    var nowhere = sockaddr()
+    nowhere.sa_family = sa_family_t(AF_UNSPEC)
+    _ = connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+  }
+
+  /// The next answer; an interim one (1xx) too.
+  public func response(toHead: Bool = false) async throws -> Response {
+    try await onQueue { [self] in
+      var end: Int?
+      while true {
+        end = buffer.indices.first { buffer[$0...].starts(with: Array("\r\n\r\n".utf8)) }
+        if end != nil { break }
+        guard try readMore() else {
+          throw Failure(description: "closed before an answer; got \(String(decoding: buffer, as: UTF8.self))")
+        }
+      }
+      let lines = String(decoding: buffer[..<end!], as: UTF8.self).split(separator: "\r\n")
+      buffer.removeSubrange(..<(end! + 4))
+      let status = Int(lines[0].split(separator: " ")[1]) ?? 0
+      var headers: [String: String] = [:]
+      for line in lines.dropFirst() {
+        guard let colon = line.firstIndex(of: ":") else { continue }
+        headers[line[..<colon].lowercased()] = String(
+          line[line.index(after: colon)...].drop { $0 == " " })
+      }
+      let length = toHead || status < 200 ? 0 : Int(headers["content-length"] ?? "0") ?? 0
+      while buffer.count < length {
+        guard try readMore() else { throw Failure(description: "closed within an answer's body") }
+      }
+      let body = Array(buffer[..<length])
+      buffer.removeSubrange(..<length)
+      return Response(status: status, headers: headers, body: body)
+    }
+  }
+
+  /// Everything until the other side closes; a reset counts as closing.
+  public func readToEnd() async throws -> [UInt8] {
+    try await onQueue { [self] in
+      while try readMore() {}
+      defer { buffer = [] }
+      return buffer
+    }
+  }
+
+  /// Writes a byte every few milliseconds, over and over the same, until the other side says something or closes.
+  public func dribble(_ byte: UInt8, atMost count: Int = 60_000) async {
+    await onQueue { [descriptor] in
+      var byte = byte
+      for _ in 0..<count {
+        guard Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == 1 else { return }
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&watched, 1, 3) == 0 else { return }
+      }
+    }
+  }
+
+  private func readMore() throws -> Bool {
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    let count = recv(descriptor, &chunk, chunk.count, 0)
+    if count < 0, errno == EAGAIN { throw Failure(description: "nothing came for a minute") }
+    guard count > 0 else { return false }
+    buffer += chunk[..<count]
+    return true
+  }
+
+  private func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
+  private func onQueue<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
+    await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: body()) }
+    }
+  }
+}
