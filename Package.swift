@@ -66,7 +66,7 @@ let package = Package(
       "Delivery",
       ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records"]),
     room("Sinks", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
-    room("StandIn", ["Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
@@ -76,8 +76,8 @@ let package = Package(
     room(
       "Commands",
       [
-        "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability",
-        "Records", "Relay", "StandIn",
+        "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
+        "Observability", "Records", "Relay", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 

@@ -18,6 +18,9 @@
 #define KEEPALIVE_INTERVAL_SECONDS 15L
 /// Bytes of a body that are handed to the socket or the TLS layer at once.
 #define UPLOAD_BUFFER_BYTES (128L * 1024L)
+/// The largest body that is sent by HTTP/2: what a server takes before it says more. When a larger one is answered before it is read (a 429 at
+/// the edge), libcurl 7.88 waits for leave to send the rest, at full speed and without reading the answer, until the time is over.
+#define HTTP2_BODY_BYTES_MAX 65535
 
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 static CURLcode global_result = CURLE_FAILED_INIT;
@@ -58,7 +61,6 @@ CURL *client_handle_create(const char *user_agent, int may_use_proxy, char *erro
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(handle, CURLOPT_TCP_NODELAY, 1L);
@@ -123,8 +125,10 @@ CURLcode client_transfer_prepare(CURL *handle, const client_request *request) {
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, request->timeout_ms);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, request->connect_timeout_ms);
   curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, request->fresh_connection ? 1L : 0L);
+  int is_large = request->body && request->body_length > HTTP2_BODY_BYTES_MAX;
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)(is_large ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
   // Over TLS the handshake tells whether one connection serves many requests: worth waiting for. In the clear it never does.
-  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, strncmp(request->url, "https:", 6) == 0 ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, !is_large && strncmp(request->url, "https:", 6) == 0 ? 1L : 0L);
   return CURLE_OK;
 }
 

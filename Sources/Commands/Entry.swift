@@ -1,10 +1,30 @@
 import Configuration
+import Dispatch
+import Synchronization
 
 /// What the executable calls.
 public enum Entry {
-  /// To be called first, on the main thread: commands that wait for signals have them blocked in every thread.
-  public static func prepare(_ arguments: [String]) {
+  /// Runs the command that a line names, and waits for its end on the calling thread, which must be the main one.
+  ///
+  /// The main thread must not be left to Swift's run loop: that one takes every signal whatever is blocked, and a SIGTERM
+  /// would end the process on the spot.
+  ///
+  /// - Returns: what ``main(_:)`` does.
+  public static func runToEnd(_ arguments: [String]) -> Int32 {
     if let first = arguments.first, StopSignals.waitingCommands.contains(first) { StopSignals.block() }
+    let ending = Ending()
+    Task.detached {
+      let code = await main(arguments)
+      ending.code.withLock { $0 = code }
+      ending.hasCome.signal()
+    }
+    ending.hasCome.wait()
+    return ending.code.withLock { $0 }
+  }
+
+  private final class Ending: Sendable {
+    let code = Mutex<Int32>(0)
+    let hasCome = DispatchSemaphore(value: 0)
   }
 
   /// Runs the command that a line names.

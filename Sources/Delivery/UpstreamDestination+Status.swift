@@ -12,7 +12,8 @@ extension UpstreamDestination {
     var status = DestinationStatus(
       name: name, type: type, state: .running, pending: pending, lastError: board.lastError,
       ledger: subscription.ledger, lanes: lanes(board))
-    let worst = board.lanes.values.max { Self.rank($0.state) < Self.rank($1.state) }
+    // Of several in the same state always the same one, so that the text doesn't flicker.
+    let worst = board.lanes.max { (Self.rank($0.value.state), $1.key) < (Self.rank($1.value.state), $0.key) }?.value
     if let worst, worst.state != .running {
       status.state = worst.state
       status.detail = worst.detail

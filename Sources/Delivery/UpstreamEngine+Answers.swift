@@ -46,7 +46,7 @@ extension UpstreamEngine {
       deliver(flight, receipt)
     case .refused(let status, let code, let message):
       reachable()
-      noteRefusal(lane, status, code, message)
+      noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
       giveUp(flight, .refused, status, code, message)
     case .badRequest(let code, let message): unfit(flight, .refused, 400, code, message)
     case .tooLarge: unfit(flight, .tooLarge, 413, nil, nil)
@@ -144,7 +144,8 @@ extension UpstreamEngine {
         deadLetterLines.append(
           event, app: batch.app(of: event), bytes: batch.bytes(of: event),
           deadLetter: DeadLetterDetails(
-            destination: name, reason: outcome, status: status, code: letter.code, message: letter.message,
+            destination: name, reason: outcome, status: status, code: letter.code.map { flight.withoutKey($0) },
+            message: letter.message.map { flight.withoutKey($0) },
             attempts: max(1, flight.lane.state.attempts), at: context.clock.now))
       }
       record.deadLetters = try context.deadLetters.append(name, lines: deadLetterLines)
@@ -241,5 +242,15 @@ extension UpstreamEngine {
       "the upstream refused events; they go to the dead letters", about: UpstreamContext.destination,
       ["app": .text(lane.app), "status": .integer(status), "code": .text(code)])
     lane.notice = status == 401 || status == 403 ? DeliveryLane.Notice(state: .refused, detail: detail) : nil
+  }
+}
+
+extension Flight {
+  /// The upstream's words, should they repeat the key, without it: a key is never shown.
+  ///
+  /// (What is shorter than this is no secret, and may be a word.)
+  func withoutKey(_ words: String) -> String {
+    guard key.utf8.count >= 8, words.contains(key) else { return words }
+    return words.split(separator: key, omittingEmptySubsequences: false).joined(separator: "(key)")
   }
 }

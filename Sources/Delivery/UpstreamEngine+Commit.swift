@@ -6,7 +6,7 @@ import Records
 extension UpstreamEngine {
   /// Makes positions durable soon: no sooner than so long after the last time.
   func requestCommit(within interval: Duration) {
-    let due = max(now, lastCommit + interval)
+    let due = max(now, lastCommit + interval, commitNotBefore)
     if let commitDue, commitDue <= due { return }
     commitDue = due
     if due > now { timers.add(due, .commit) }
@@ -23,8 +23,9 @@ extension UpstreamEngine {
         "positions can't be written; they are kept in memory", about: UpstreamContext.destination,
         ["reason": .text(error.description)])
       board.change { $0.commitFault = error.description }
-      self.commitDue = now + Self.localRetry
-      timers.add(now + Self.localRetry, .commit)
+      commitNotBefore = now + Self.localRetry
+      self.commitDue = commitNotBefore
+      timers.add(commitNotBefore, .commit)
     }
   }
 

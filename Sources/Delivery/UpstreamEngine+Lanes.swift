@@ -10,6 +10,8 @@ struct Flight {
   let shape: BatchShape
   let kind: EventKind
   let began: ContinuousClock.Instant
+  /// The key it is sent with.
+  let key: String
   /// The batch holds more events than went into the body.
   let isCut: Bool
 }
@@ -73,6 +75,8 @@ extension UpstreamEngine {
     if lane.notice?.state != .refused { lane.notice = nil }
     guard lane.notice == nil else { return show(lane, .turn) }
     lanes[lane.app] = nil
+    // A moment it was to be looked at again must not bring it back beside the app's next lane.
+    lane.timer = nil
     board.change { $0.lanes[lane.app] = nil }
   }
 
@@ -113,15 +117,15 @@ extension UpstreamEngine {
       lane.notice = nil
     }
     let buffers = pool.take()
-    guard let flight = read(lane, into: buffers) else {
+    guard let flight = read(lane, key, into: buffers) else {
       pool.giveBack(buffers)
       return consider(lane)
     }
-    send(flight, key: key)
+    send(flight)
   }
 
   /// Reads what the lane planned to send; nil when there is nothing to send now, and the lane is to be looked at again.
-  private func read(_ lane: DeliveryLane, into buffers: BufferPool.Buffers) -> Flight? {
+  private func read(_ lane: DeliveryLane, _ key: String, into buffers: BufferPool.Buffers) -> Flight? {
     let limits = context.limits
     var limit = ReadLimit(
       events: limits.events, bytes: max(1, limits.bytes - BatchBody.frameBytes + 1), separatesKinds: true)
@@ -148,7 +152,7 @@ extension UpstreamEngine {
       lane.needsRewind = true
       return nil
     }
-    return fill(lane, buffers)
+    return fill(lane, key, buffers)
   }
 
   /// Whether more events fit; then notes from how many on it is worth looking again.
@@ -160,7 +164,7 @@ extension UpstreamEngine {
     return true
   }
 
-  private func fill(_ lane: DeliveryLane, _ buffers: BufferPool.Buffers) -> Flight? {
+  private func fill(_ lane: DeliveryLane, _ key: String, _ buffers: BufferPool.Buffers) -> Flight? {
     let events = buffers.batch.events
     guard let first = events.first else { return nil }
     let count: Int
@@ -174,15 +178,15 @@ extension UpstreamEngine {
       count: count, first: first.sequence, middle: events[max(count / 2, 1) - 1].sequence,
       last: events[count - 1].sequence)
     return Flight(
-      lane: lane, buffers: buffers, shape: shape, kind: first.kind, began: now, isCut: count < events.count)
+      lane: lane, buffers: buffers, shape: shape, kind: first.kind, began: now, key: key, isCut: count < events.count)
   }
 
-  private func send(_ flight: Flight, key: String) {
+  private func send(_ flight: Flight) {
     let lane = flight.lane
     let configuration = context.configuration
     let request = HTTPClientRequest(
       url: flight.kind == .event ? eventsURL : identifyURL,
-      headers: ["Content-Type: application/json", "X-Write-Key: \(key)"], body: flight.buffers.body,
+      headers: ["Content-Type: application/json", "X-Write-Key: \(flight.key)"], body: flight.buffers.body,
       timeout: configuration.timeout, connectTimeout: configuration.connectTimeout, caFile: configuration.caFile)
     inFlight += 1
     inFlightBytes += flight.buffers.body.count

@@ -48,6 +48,8 @@ actor UpstreamEngine {
   var isPositionDirty = false
   var lastCommit: ContinuousClock.Instant
   var commitDue: ContinuousClock.Instant?
+  /// The last commit failed: the next one is tried then.
+  var commitNotBefore: ContinuousClock.Instant
 
   var isOpen = false
   var isDraining = false
@@ -76,6 +78,7 @@ actor UpstreamEngine {
     record = opening.record
     committedDeadLetters = opening.record.deadLetters
     lastCommit = context.scheduler.now
+    commitNotBefore = lastCommit
     deadLetterLines = RecordLines(relay: context.relay)
   }
 

@@ -138,10 +138,10 @@ final class Listener {
       now = monotonicNow()
       for event in events[..<Int(count)] {
         guard let pointer = event.data.ptr else { continue }
-        Unmanaged<Connection>.fromOpaque(pointer).takeUnretainedValue().timer.headBegan(now: now)
+        let connection = Unmanaged<Connection>.fromOpaque(pointer).takeUnretainedValue()
+        connection.timer.headBegan(now: now)
+        deadlineSet(connection.timer.deadline)
       }
-      // The watched ones have new deadlines.
-      nextDeadline = 0
     }
   }
 

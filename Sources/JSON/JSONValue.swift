@@ -57,8 +57,9 @@ extension JSONValue {
   public var isNull: Bool { self == .null }
 }
 
+// (No nil literal: where an optional value is wanted, it would silently mean a JSON null.)
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   public init(stringLiteral value: String) { self = .string(value) }
   public init(booleanLiteral value: Bool) { self = .bool(value) }
@@ -67,7 +68,6 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(elements.map { Member($0.0, $0.1) })
   }
-  public init(nilLiteral: ()) { self = .null }
 
   public init(_ number: some FixedWidthInteger) { self = .number(String(number)) }
   public init(_ text: String?) { self = text.map(JSONValue.string) ?? .null }

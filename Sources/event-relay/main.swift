@@ -1,6 +1,4 @@
 import Commands
 import Glibc
 
-let arguments = Array(CommandLine.arguments.dropFirst())
-Entry.prepare(arguments)
-exit(await Entry.main(arguments))
+exit(Entry.runToEnd(Array(CommandLine.arguments.dropFirst())))

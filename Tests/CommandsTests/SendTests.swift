@@ -102,7 +102,8 @@ import Testing
       default: Self.accepted(request)
       }
     }
-    let ran = await run("send", "--to", server.url, file([goodEvent()])) { wait in waits.withLock { $0.append(wait) } }
+    let ran = await run(
+      "send", "--to", server.url, file([goodEvent()]), sleep: { wait in waits.withLock { $0.append(wait) } })
     #expect(ran.code == 0)
     #expect(ran.out == "accepted  1\nrejected  0\nnot sent  0\n")
     let waited = waits.withLock { $0 }

@@ -104,12 +104,8 @@ struct RestartTests {
     #expect(scene.log.disk.settled == [1])
   }
 
-  /// Ends a life as a crash does, but for the lock on its files, which a dead process would lose.
   private func die(_ life: Scene.Life) async {
-    scene.log.failCommits("dead")
-    let now = scene.simulation.now
-    await scene.simulation.drive { await life.destination.stop(until: now) }
-    scene.log.failCommits(nil)
+    await scene.simulation.drive { await life.destination.engine.die() }
   }
 
   @Test("sends nothing to another upstream than the events were accepted for, and says what to do")
@@ -145,7 +141,6 @@ struct RestartTests {
     let first = await scene.start()
     #expect(scene.log.disk.attachment?["url"]?.string == "http://upstream.test")
     await die(first)
-    scene.log.failCommits(nil)
     let life = await scene.start(Scene.configuration(url: "http://other.test/v1"))
     #expect(life.status.state == .running)
     #expect(scene.log.disk.attachment?["url"]?.string == "http://other.test")

@@ -95,6 +95,16 @@ final class Scene: Sendable {
   }
 }
 
+extension UpstreamEngine {
+  /// Ends as a crash does: nothing more is sent, acknowledged or committed. Lets go of files as a dead process would.
+  func die() {
+    isStopped = true
+    timerTask?.cancel()
+    context.deadLetters.close(UpstreamContext.destination)
+    waker.wake()
+  }
+}
+
 extension Scene.Life {
   var status: DestinationStatus { destination.status }
   var ledger: Ledger { subscription.ledger }

@@ -93,6 +93,12 @@ final class Simulation: DeliveryScheduler {
     settle()
   }
 
+  /// Runs what there is to do until it holds, waiting for what comes from other threads.
+  func settle(until holds: () -> Bool) async {
+    settle()
+    while !holds() { await settleNext() }
+  }
+
   /// Runs what there is to do until a call from outside has returned.
   ///
   /// - Parameter meanwhile: what the test does once the call has begun.

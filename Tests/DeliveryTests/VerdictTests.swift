@@ -99,6 +99,18 @@ struct VerdictTests {
     #expect(life.ledger.settled[.delivered] == 1)
   }
 
+  @Test("a key that the upstream repeats is shown nowhere")
+  func keyInMessage() async {
+    scene.keys.set("ios", "aso_wk_secret")
+    scene.store([1])
+    scene.upstream.next(.error(401, "invalid_write_key", "unknown: aso_wk_secret, really aso_wk_secret"))
+    let life = await scene.start()
+    #expect(scene.deadLetters.first?.message == "unknown: (key), really (key)")
+    #expect(life.status.detail?.contains("(key)") == true)
+    #expect(life.status.lastError?.contains("secret") == false)
+    #expect(!scene.lines.value.contains { $0.contains("secret") })
+  }
+
   @Test(
     "a refusal that isn't the API's own is an outage: retried, with a state that says so",
     arguments: [

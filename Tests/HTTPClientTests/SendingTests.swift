@@ -98,6 +98,24 @@ struct SendingTests {
     }
   }
 
+  @Test("takes an answer that comes before the body has been read")
+  func earlyAnswer() async throws {
+    let done = DispatchSemaphore(value: 0)
+    let server = ScriptedServer { connection, _ in
+      _ = connection.read(atMost: 1)
+      connection.answer("429 Too Many Requests", headers: ["Retry-After: 3"])
+      // Nothing more is read before the client is done.
+      done.wait()
+    }
+    try await withClient { client in
+      let body = RequestBody([UInt8](repeating: 65, count: 16 << 20))
+      let answer = try await client.send(HTTPClientRequest(url: server.url, body: body)).get()
+      #expect(answer.status == 429)
+      #expect(answer.values(of: "retry-after") == ["3"])
+      done.signal()
+    }
+  }
+
   @Test("follows no redirect")
   func redirect() async throws {
     let server = ScriptedServer { connection, _ in

@@ -1,1 +1,27 @@
-extension RelayPort { static let this = RelayPort.none }
+import Relay
+
+extension RelayPort {
+  /// The relay that this program has.
+  static let this = RelayPort(
+    run: { configuration, options, environment, readAgain in
+      await Daemon(
+        configuration: configuration, options: Daemon.Options(standsIn: options.standsIn, adopts: options.adopts),
+        environment: environment, readAgain: readAgain
+      ).run()
+    },
+    offlineStatus: { configuration in
+      guard let relay = try? OfflineRelay(configuration) else { return nil }
+      defer { relay.close() }
+      return relay.status()
+    },
+    misfits: { configuration in
+      do {
+        guard let relay = try OfflineRelay(configuration) else { return [] }
+        defer { relay.close() }
+        return relay.misfits()
+      } catch {
+        return ["the data directory can't be looked at: \(error)"]
+      }
+    },
+    adminAddress: { AddressBook(directory: $0)?.admin })
+}

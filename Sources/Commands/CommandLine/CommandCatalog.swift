@@ -3,7 +3,7 @@ import Configuration
 /// All commands, in the order in which the help lists them.
 enum CommandCatalog {
   static let all: [Command] = [
-    .run, .check, .send, .validate, .status, .flush, .deadLettersList, .deadLettersShow, .deadLettersExport,
+    .run, .check, .upstream, .send, .validate, .status, .flush, .deadLettersList, .deadLettersShow, .deadLettersExport,
   ]
 
   /// The commands of a group: `dead-letters`.

@@ -1,5 +1,6 @@
 import Clocks
 import HTTPClient
+import Relay
 import Observability
 
 /// What commands have around them; tests put their own in its place.
@@ -11,6 +12,8 @@ struct CommandContext: Sendable {
   var configurationFiles = ["./relay.yaml", "/etc/event-relay/relay.yaml"]
   /// The descriptor that `-` means.
   var standardInput: Int32 = 0
+  /// Returns when the process is told to end.
+  var waitForStop: @Sendable () async -> Void = { await StopSignals.wait() }
   var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   var relay: RelayPort = .none
 
@@ -28,5 +31,5 @@ struct CommandContext: Sendable {
 
 /// The version that `--version` tells.
 enum ProgramVersion {
-  static let current = "0.1.0"
+  static let current = RelayVersion.current
 }

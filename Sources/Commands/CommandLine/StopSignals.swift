@@ -5,7 +5,7 @@ enum StopSignals {
   /// Commands that wait for signals; all others end at once, as programs do.
   static let waitingCommands: Set<String> = ["run", "upstream"]
 
-  /// Keeps the signals from ending the process, in this thread and all that it starts.
+  /// Keeps the signals from ending the process, in this thread and all that it starts. For the main thread, before any other.
   static func block() {
     signal(SIGPIPE, SIG_IGN)
     var set = all

@@ -34,7 +34,9 @@ extension LogWriter {
       monitor.wait(for: work)
     }
     isWriterWaiting = false
-    let isRolling = isRollAsked
+    // While the lock was let go of, more may have been staged for this segment before another was asked for: that is
+    // written first, or it would go to the next segment's file.
+    let isRolling = isRollAsked && filling.isEmpty
     let isFailed = failure != nil
     monitor.unlock()
     if isFailed { return false }

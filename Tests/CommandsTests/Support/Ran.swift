@@ -18,21 +18,27 @@ let testTime = Timestamp(milliseconds: 1_796_025_600_000)
 /// Runs a line as the program would, and takes what it prints.
 func run(
   _ words: String..., environment: [String: String] = [:], input: String? = nil, files: [String] = [],
-  relay: RelayPort = .none, terminal: Terminal? = nil, sleep: @escaping @Sendable (Duration) async -> Void = { _ in }
+  relay: RelayPort = .none, terminal: Terminal? = nil, whenSaid: @escaping @Sendable (String) -> Void = { _ in },
+  waitForStop: @escaping @Sendable () async -> Void = {},
+  sleep: @escaping @Sendable (Duration) async -> Void = { _ in }
 ) async -> Ran {
   await run(
-    words, environment: environment, input: input, files: files, relay: relay, terminal: terminal, sleep: sleep)
+    words, environment: environment, input: input, files: files, relay: relay, terminal: terminal, whenSaid: whenSaid,
+    waitForStop: waitForStop, sleep: sleep)
 }
 
 func run(
   _ words: [String], environment: [String: String] = [:], input: String? = nil, files: [String] = [],
-  relay: RelayPort = .none, terminal: Terminal? = nil, sleep: @escaping @Sendable (Duration) async -> Void = { _ in }
+  relay: RelayPort = .none, terminal: Terminal? = nil, whenSaid: @escaping @Sendable (String) -> Void = { _ in },
+  waitForStop: @escaping @Sendable () async -> Void = {},
+  sleep: @escaping @Sendable (Duration) async -> Void = { _ in }
 ) async -> Ran {
   let printed = Mutex<(out: [UInt8], err: [UInt8])>(([], []))
   let output = Output(terminal: terminal) { stream, bytes in
     printed.withLock { printed in
       if stream == .output { printed.out += bytes } else { printed.err += bytes }
     }
+    if stream == .error { whenSaid(String(decoding: bytes, as: UTF8.self)) }
     return nil
   }
   let directory = TemporaryDirectory()
@@ -40,7 +46,7 @@ func run(
   defer { close(descriptor) }
   let context = CommandContext(
     output: output, environment: environment, clock: WallClock { testTime }, configurationFiles: files,
-    standardInput: descriptor, sleep: sleep, relay: relay)
+    standardInput: descriptor, waitForStop: waitForStop, sleep: sleep, relay: relay)
   let code = await Entry.run(words, context)
   return printed.withLock { printed in
     Ran(

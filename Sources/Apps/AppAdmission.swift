@@ -1,0 +1,24 @@
+/// An app, as its events carry it.
+public struct App: Sendable, Equatable {
+  public var name: String
+  /// What metrics call it: its name, or `other` for an app that a sender's key has made.
+  public var metricLabel: String
+
+  public init(name: String, metricLabel: String) {
+    self.name = name
+    self.metricLabel = metricLabel
+  }
+}
+
+/// Whose events a request brings.
+public enum AppAdmission: Sendable, Equatable {
+  case app(App)
+  /// There is no key, and no app for requests without one: 401.
+  case missingKey
+  /// No app lists this key, or it can't be one: 401.
+  case unknownKey
+  /// The key would make another app, and there are ``AppRegistry/ownAppsMax`` of those: 503.
+  case tooManyKeys
+  /// The key would make an app and can't be stored, so the app's events would lose it in a restart: 503.
+  case keyNotStored
+}

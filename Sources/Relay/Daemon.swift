@@ -1,0 +1,114 @@
+import Clocks
+import Configuration
+import EventLog
+import Glibc
+import Observability
+
+/// The relay: takes events in, keeps them, and sends them on, until it is told to stop.
+public final class Daemon: Sendable {
+  public struct Options: Sendable {
+    /// Also start the stand-in upstream in this process and send there.
+    public var standsIn = false
+    /// Events accepted for another upstream go to the configured one.
+    public var adopts = false
+
+    public init(standsIn: Bool = false, adopts: Bool = false) {
+      self.standsIn = standsIn
+      self.adopts = adopts
+    }
+  }
+
+  let configuration: RelayConfiguration
+  /// Reads the configuration anew, for a reload.
+  let readAgain: @Sendable () -> Result<RelayConfiguration, ConfigurationFaults>
+  let options: Options
+  let environment: [String: String]
+  let clock = WallClock.system
+  let metrics = MetricsRegistry()
+  let logger: Logger
+
+  public init(
+    configuration: RelayConfiguration, options: Options, environment: [String: String],
+    readAgain: @escaping @Sendable () -> Result<RelayConfiguration, ConfigurationFaults>
+  ) {
+    var configuration = configuration
+    // The stand-in never gets a real backlog: it has a data directory of its own.
+    if options.standsIn { configuration.dataDirectory += "-stand-in" }
+    self.configuration = configuration
+    self.readAgain = readAgain
+    self.options = options
+    self.environment = environment
+    logger = Logger(
+      level: LogLevel(rawValue: configuration.logging.level.rawValue) ?? .info,
+      format: LogFormat(rawValue: configuration.logging.format.rawValue) ?? .text)
+  }
+
+  /// Runs until a signal says stop. To be called once.
+  /// - Returns: the process's exit code: 0 after a clean stop, 1 when the relay couldn't start.
+  public func run() async -> Int32 {
+    Signals.block()
+    let signals = Signals.stream()
+    let manager = ServiceManager(environment: environment)
+    do {
+      let storage = try Storage(configuration, metrics: metrics, logger: logger)
+      let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
+      let destinations = try Destinations(self, storage, upstreamURL: standIn?.url ?? configuration.upstream.url)
+      let listeners = try Listeners(self, storage, destinations, standIn: standIn)
+
+      destinations.start()
+      try listeners.start()
+      announce(listeners, storage, standIn)
+      manager.ready()
+      let watchdog = Watchdog(manager) { listeners.isLive }
+      let housekeeping = Housekeeping { storage.apps.forgetIdle(hasPending: destinations.isOwed) }
+
+      await serve(signals, listeners, manager)
+
+      manager.stopping()
+      watchdog.cancel()
+      housekeeping.cancel()
+      let deadline = ContinuousClock.now + configuration.shutdownGrace
+      logger.info("stopping", ["grace": .seconds(configuration.shutdownGrace.seconds)])
+      await listeners.stopIngest(until: deadline)
+      await destinations.stop(until: deadline)
+      await standIn?.stop()
+      await listeners.stopAdmin()
+      storage.close()
+      logger.info("stopped")
+      return 0
+    } catch {
+      logger.error("cannot start", ["why": .text("\(error)")])
+      return 1
+    }
+  }
+
+  /// Answers to signals until one says stop.
+  private func serve(_ signals: AsyncStream<Signals.Wish>, _ listeners: Listeners, _ manager: ServiceManager) async {
+    for await wish in signals {
+      switch wish {
+      case .stop: return
+      case .reload:
+        manager.reloading()
+        _ = await listeners.reloader.reload(by: "SIGHUP")
+        manager.ready()
+      }
+    }
+  }
+
+  private func announce(_ listeners: Listeners, _ storage: Storage, _ standIn: EmbeddedStandIn?) {
+    for address in listeners.ingestAddresses { logger.info("ingest listens", ["address": .text(address)]) }
+    logger.info("admin listens", ["address": .text(listeners.adminAddress)])
+    if let standIn { logger.info("the stand-in upstream listens", ["address": .text(standIn.address)]) }
+    AddressBook(
+      ingest: listeners.ingestAddresses, admin: listeners.adminAddress, standIn: standIn?.address
+    ).write(to: storage.directory, logger: logger)
+    logger.info(
+      "ready",
+      ["version": .text(RelayVersion.current), "relay": .text(storage.instanceID), "data": .text(storage.directory)])
+  }
+}
+
+/// The version that `--version`, `/status` and `build_info` tell.
+public enum RelayVersion {
+  public static let current = "0.1.0"
+}

@@ -1,0 +1,117 @@
+import Apps
+import Configuration
+import Delivery
+import EventLog
+import HTTPClient
+import JSON
+import Observability
+import Sinks
+
+extension AppRegistry: UpstreamKeys {}
+
+/// Everything events go to: the upstream and the sinks, each with its own subscription.
+final class Destinations: Sendable {
+  static let upstreamName = "upstream"
+
+  let all: [any Destination]
+  let upstream: UpstreamDestination
+  let deadLetters: DeadLetterStore
+  private let upstreamSubscription: any Subscription
+  private let client: HTTPClientLoop
+
+  init(_ daemon: Daemon, _ storage: Storage, upstreamURL: String) throws {
+    let configuration = daemon.configuration
+    if daemon.options.adopts {
+      try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(upstreamURL)])
+    }
+    client = HTTPClientLoop(
+      name: "upstream", userAgent: "event-relay/\(RelayVersion.current)", logger: daemon.logger)
+    deadLetters = DeadLetterStore(
+      directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
+      logger: daemon.logger)
+    upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
+    upstream = UpstreamDestination(
+      configuration: UpstreamConfiguration(configuration.upstream, url: upstreamURL, adopts: daemon.options.adopts),
+      subscription: upstreamSubscription, client: client, scheduler: client,
+      keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
+      logger: daemon.logger)
+    var all: [any Destination] = [upstream]
+    for sink in configuration.sinks {
+      let context = SinkContext(
+        subscription: try storage.log.subscribe(sink.name, origin: .newest), relay: storage.instanceID,
+        isDiskLow: { storage.freeSpace.isLow }, clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger)
+      all.append(try SinkRegistry.make(SinkSettings(sink), context))
+    }
+    self.all = all
+    try warnOfForgotten(storage, daemon.logger)
+  }
+
+  /// A destination that is no longer configured keeps what it is owed, and the log with it: that must be seen.
+  private func warnOfForgotten(_ storage: Storage, _ logger: Logger) throws {
+    let configured = Set(all.map(\.name))
+    for name in storage.log.knownDestinations where !configured.contains(name) {
+      let waiting = try storage.log.subscribe(name, origin: .newest).pending.events
+      if waiting > 0 {
+        logger.warning(
+          "a destination that is no longer configured is still owed events", about: name, ["waiting": .integer(waiting)]
+        )
+      }
+    }
+  }
+
+  func start() {
+    client.start()
+    for destination in all { destination.start() }
+  }
+
+  /// Whether events of an app wait to go upstream.
+  func isOwed(app name: String) -> Bool { upstreamSubscription.pending(.app(name)).events > 0 }
+
+  var statuses: [DestinationStatus] { all.map(\.status) }
+
+  /// Flushes all at once; counts what went to the upstream.
+  func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
+    await withTaskGroup(of: (Bool, FlushResult).self) { group in
+      for destination in all {
+        group.addTask { (destination.name == Self.upstreamName, await destination.flush(until: deadline)) }
+      }
+      var result = FlushResult(flushed: 0, pending: 0)
+      for await (isUpstream, flushed) in group where isUpstream { result = flushed }
+      return result
+    }
+  }
+
+  func stop(until deadline: ContinuousClock.Instant) async {
+    await withTaskGroup(of: Void.self) { group in
+      for destination in all { group.addTask { await destination.stop(until: deadline) } }
+    }
+    await client.shutdown()
+  }
+}
+
+extension UpstreamConfiguration {
+  init(_ upstream: RelayConfiguration.Upstream, url: String, adopts: Bool) {
+    self.init(
+      url: url, linger: upstream.linger, maxBatchEvents: upstream.maxBatchEvents, maxBatchBytes: upstream.maxBatchBytes,
+      timeout: upstream.timeout, connectTimeout: upstream.connectTimeout, caFile: upstream.caFile,
+      retry: Retry(initial: upstream.retry.initial, max: upstream.retry.max, jitter: upstream.retry.jitter),
+      adoptsWaitingEvents: adopts)
+  }
+}
+
+extension DeadLetterLimits {
+  init(_ deadLetters: RelayConfiguration.DeadLetters) {
+    self.init(size: deadLetters.maxSize, retention: deadLetters.retention)
+  }
+}
+
+extension SinkSettings {
+  init(_ sink: RelayConfiguration.Sink) {
+    self.init(
+      name: sink.name, type: sink.type.rawValue,
+      options: [
+        "path": .text(sink.path), "rotate.size": .bytes(sink.rotate.size), "rotate.every": .duration(sink.rotate.every),
+      ])
+    if let retention = sink.retention { options["retention"] = .duration(retention) }
+  }
+}

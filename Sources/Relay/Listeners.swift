@@ -1,0 +1,137 @@
+import Clocks
+import Configuration
+import EventLog
+import HTTPServer
+import Ingest
+import JSON
+import Observability
+import Synchronization
+
+/// The two doors: ingest and admin.
+final class Listeners: Sendable {
+  let reloader: Reloader
+  private let ingest: HTTPServer
+  private let admin: HTTPServer
+  private let facts: RelayFacts
+
+  init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, standIn: EmbeddedStandIn?) throws {
+    let configuration = daemon.configuration
+    ingest = HTTPServer(
+      HTTPServerConfiguration(configuration.ingest),
+      handler: IngestHandler(
+        log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
+        metrics: daemon.metrics), logger: daemon.logger)
+    reloader = Reloader(daemon, storage, destinations)
+    facts = RelayFacts(daemon, storage, destinations, ingest: ingest, standIn: standIn)
+    let address = ListenAddress(configuration.admin.listen)
+    admin = HTTPServer(
+      HTTPServerConfiguration(listen: [address], maxConnections: 64),
+      handler: AdminHandler(
+        access: AdminAccess(
+          listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
+        metrics: daemon.metrics, relay: AdminHandler.Relay(facts, reloader)), logger: daemon.logger)
+    registerMetrics(daemon, destinations)
+  }
+
+  private func registerMetrics(_ daemon: Daemon, _ destinations: Destinations) {
+    ProcessMetrics.register(in: daemon.metrics)
+    RelayMetrics.register(
+      in: daemon.metrics, version: RelayVersion.current, clock: daemon.clock,
+      connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses })
+    daemon.metrics.gauge("event_relay_config_last_reload_success", "1 when the last reload took effect, else 0.") {
+      [reloader] in reloader.isLastReloadGood ? 1 : 0
+    }
+  }
+
+  func start() throws {
+    try admin.start()
+    facts.setAdminAddress(adminAddress)
+    try ingest.start()
+  }
+
+  var ingestAddresses: [String] { ingest.addresses.map(\.description) }
+  var adminAddress: String { admin.addresses.first?.description ?? "" }
+  var isLive: Bool { facts.live.isOK }
+
+  func stopIngest(until deadline: ContinuousClock.Instant) async {
+    facts.stopAccepting()
+    await ingest.stop(until: deadline)
+  }
+
+  func stopAdmin() async { await admin.stop(until: ContinuousClock.now + .seconds(1)) }
+}
+
+/// What the relay knows of itself, put together when somebody asks.
+final class RelayFacts: Sendable {
+  private let daemon: Daemon
+  private let storage: Storage
+  private let destinations: Destinations
+  private let ingest: HTTPServer
+  private let standIn: EmbeddedStandIn?
+  private let started = ContinuousClock.now
+  private let isAccepting = Atomic(true)
+  private let adminAddress = Mutex("")
+
+  init(
+    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, ingest: HTTPServer, standIn: EmbeddedStandIn?
+  ) {
+    self.daemon = daemon
+    self.storage = storage
+    self.destinations = destinations
+    self.ingest = ingest
+    self.standIn = standIn
+  }
+
+  var deadLettersDirectory: String { destinations.deadLetters.directory }
+
+  func stopAccepting() { isAccepting.store(false, ordering: .relaxed) }
+  func setAdminAddress(_ address: String) { adminAddress.withLock { $0 = address } }
+
+  var live: HealthReport {
+    .live(log: storage.log.statistics, destinations: destinations.statuses, now: .now)
+  }
+
+  var ready: HealthReport {
+    .ready(log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed))
+  }
+
+  var whole: HealthReport { .whole(live: live, ready: ready, destinations: destinations.statuses) }
+
+  var status: JSONValue {
+    StatusReport.json(
+      StatusReport.Facts(
+        version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
+        ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
+        standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
+        destinations: destinations.statuses))
+  }
+
+  func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }
+}
+
+extension AdminHandler.Relay {
+  init(_ facts: RelayFacts, _ reloader: Reloader) {
+    self.init(
+      live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
+      flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
+      reload: { await reloader.reload(by: "POST /reload") })
+  }
+}
+
+extension ListenAddress {
+  init(_ address: RelayConfiguration.Address) {
+    self =
+      switch address {
+      case .tcp(let host, let port): .tcp(host: host, port: port)
+      case .unix(let path): .unix(path: path)
+      }
+  }
+}
+
+extension HTTPServerConfiguration {
+  init(_ ingest: RelayConfiguration.Ingest) {
+    self.init(
+      listen: ingest.listen.map(ListenAddress.init), maxConnections: ingest.maxConnections,
+      headerTimeout: ingest.headerTimeout, bodyTimeout: ingest.bodyTimeout, idleTimeout: ingest.idleTimeout)
+  }
+}

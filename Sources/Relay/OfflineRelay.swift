@@ -1,0 +1,85 @@
+import Clocks
+import Configuration
+import Delivery
+import EventLog
+import Glibc
+import JSON
+import Observability
+
+/// A relay's data directory, looked at while no relay runs in it.
+///
+/// Holds the directory's lock meanwhile, and opens the log as a start would: what a crash left behind is mended by it.
+public final class OfflineRelay: Sendable {
+  private let configuration: RelayConfiguration
+  private let directory: DataDirectory
+  private let log: FileLog
+  private let subscriptions: [any Subscription]
+
+  /// - Returns: nil when there is no such directory, or a relay runs in it.
+  /// - Throws: what keeps the directory from being opened.
+  public init?(_ configuration: RelayConfiguration) throws {
+    let path = configuration.dataDirectory
+    guard access("\(path)/log", F_OK) == 0, !DataDirectory.isInUse(path) else { return nil }
+    self.configuration = configuration
+    directory = try DataDirectory.open(path)
+    log = try FileLog.open(
+      directory: "\(path)/log", positions: "\(path)/positions", configuration: FileLogConfiguration(configuration.log),
+      logger: .silent, metrics: MetricsRegistry())
+    let log = log
+    subscriptions = try log.knownDestinations.map { try log.subscribe($0, origin: .newest) }
+  }
+
+  public func close() {
+    log.close()
+    directory.close()
+  }
+
+  /// What `GET /status` would say.
+  public func status() -> JSONValue {
+    StatusReport.json(
+      StatusReport.Facts(
+        version: RelayVersion.current, relay: directory.instanceID, uptime: .zero, now: WallClock.system.now,
+        ingestAddresses: [], adminAddress: "", standInAddress: nil, health: .closed, log: log.statistics,
+        destinations: subscriptions.map(status(of:))))
+  }
+
+  private func status(of subscription: any Subscription) -> DestinationStatus {
+    let isUpstream = subscription.destination == Destinations.upstreamName
+    let type = configuration.sinks.first { $0.name == subscription.destination }?.type.rawValue
+    return DestinationStatus(
+      name: subscription.destination, type: isUpstream ? "upstream" : type ?? "", state: .stopped,
+      pending: subscription.pending, ledger: subscription.ledger)
+  }
+
+  /// What waits and doesn't fit the configuration, a sentence each.
+  public func misfits() -> [String] {
+    subscriptions.flatMap { subscription in
+      subscription.destination == Destinations.upstreamName ? upstreamMisfits(subscription) : sinkMisfits(subscription)
+    }
+  }
+
+  private func upstreamMisfits(_ subscription: any Subscription) -> [String] {
+    let upstream = UpstreamConfiguration(configuration.upstream, url: configuration.upstream.url, adopts: false)
+    var sentences: [String] = []
+    let hold = UpstreamDestination.hold(
+      attachment: subscription.attachment, pendingEvents: subscription.pending.events, configuration: upstream)
+    if let hold { sentences.append(hold) }
+    let names = Set(configuration.apps.map(\.name))
+    for case .app(let app) in subscription.pendingLanes() where !names.contains(app) && !app.hasPrefix("key-") {
+      let waiting = subscription.pending(.app(app)).events
+      sentences.append(
+        "\(waiting) events wait for app \(app), which is no longer configured: they are held until it is put back")
+    }
+    return sentences
+  }
+
+  private func sinkMisfits(_ subscription: any Subscription) -> [String] {
+    guard !configuration.sinks.contains(where: { $0.name == subscription.destination }) else { return [] }
+    let waiting = subscription.pending.events
+    guard waiting > 0 else { return [] }
+    return [
+      "\(waiting) events wait for sink \(subscription.destination), which is no longer configured: they keep their "
+        + "place in the log until it is put back"
+    ]
+  }
+}

@@ -1,0 +1,91 @@
+import Clocks
+import EventLog
+import JSON
+
+/// What `GET /status` says, as one JSON object.
+enum StatusReport {
+  struct Facts {
+    var version: String
+    var relay: String
+    var uptime: Duration
+    var now: Timestamp
+    var ingestAddresses: [String]
+    var adminAddress: String
+    var standInAddress: String?
+    var health: LogHealth
+    var log: LogStatistics
+    var destinations: [DestinationStatus]
+  }
+
+  static func json(_ facts: Facts) -> JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("version", .string(facts.version)),
+      .init("relay", .string(facts.relay)),
+      .init("uptime_seconds", JSONValue(facts.uptime.seconds)),
+      .init("ingest", ["listen": .array(facts.ingestAddresses.map(JSONValue.string))]),
+      .init("admin", ["listen": .string(facts.adminAddress)]),
+    ]
+    if let standIn = facts.standInAddress { members.append(.init("stand_in", ["listen": .string(standIn)])) }
+    members.append(.init("log", log(facts)))
+    members.append(.init("destinations", .array(facts.destinations.map { destination($0, facts.now) })))
+    members.append(
+      .init(
+        "ledger",
+        .object(
+          [.init("accepted", JSONValue(facts.log.acceptedEvents))]
+            + facts.destinations.map { .init($0.name, ledger($0.ledger)) })))
+    return .object(members)
+  }
+
+  private static func log(_ facts: Facts) -> JSONValue {
+    let log = facts.log
+    let (health, detail): (String, String?) =
+      switch facts.health {
+      case .ok: ("ok", nil)
+      case .full: ("full", "log.max_size is reached")
+      case .diskFull(let detail): ("disk_full", detail)
+      case .failed(let detail): ("failed", detail)
+      case .closed: ("closed", nil)
+      }
+    return [
+      "health": .string(health), "detail": JSONValue(detail), "bytes": JSONValue(log.sizeBytes),
+      "max_bytes": JSONValue(log.maxSizeBytes), "segments": JSONValue(log.segments),
+      "spare_segments": JSONValue(log.spareSegments),
+      "oldest": JSONValue(log.oldestReceivedAt?.description),
+      "positions": ["oldest": JSONValue(log.oldestSequence), "next": JSONValue(log.nextSequence)],
+      "dropped_events": JSONValue(log.droppedEvents), "corrupt_records": JSONValue(log.corruptRecords),
+    ]
+  }
+
+  private static func destination(_ status: DestinationStatus, _ now: Timestamp) -> JSONValue {
+    [
+      "name": .string(status.name), "type": .string(status.type), "state": .string(status.state.rawValue),
+      "detail": JSONValue(status.detail), "pending": JSONValue(status.pending.events),
+      "oldest_pending_seconds": JSONValue(
+        status.pending.oldestReceivedAt.map { max(0, (now - $0).seconds) } ?? 0),
+      "retry_at": JSONValue(status.retryAt?.description), "last_error": JSONValue(status.lastError),
+      "ledger": ledger(status.ledger),
+      "lanes": .array(
+        status.lanes.map { lane in
+          [
+            "app": .string(lane.app), "state": .string(lane.state.rawValue), "detail": JSONValue(lane.detail),
+            "pending": JSONValue(lane.pending), "retry_at": JSONValue(lane.retryAt?.description),
+          ]
+        }),
+    ]
+  }
+
+  /// One destination's books: `accepted` is the sum of all the others.
+  static func ledger(_ ledger: Ledger) -> JSONValue {
+    var deadLettered: [JSONValue.Member] = []
+    for reason in Outcome.allCases where reason.isDeadLetter && ledger.settled[reason] > 0 {
+      deadLettered.append(.init(reason.rawValue, JSONValue(ledger.settled[reason])))
+    }
+    return [
+      "accepted": JSONValue(ledger.accepted), "delivered": JSONValue(ledger.settled[.delivered]),
+      "waiting": JSONValue(ledger.waiting), "dead_lettered": JSONValue(ledger.deadLettered),
+      "dead_letter_reasons": .object(deadLettered), "filtered": JSONValue(ledger.settled[.filtered]),
+      "dropped": JSONValue(ledger.settled[.droppedLogFull]), "lost": JSONValue(ledger.settled[.lost]),
+    ]
+  }
+}

@@ -1,0 +1,51 @@
+import Apps
+import Clocks
+import Configuration
+import EventLog
+import Observability
+
+/// What the relay keeps on disk: the data directory under its lock, the log, the senders' keys, the audit trail.
+final class Storage: Sendable {
+  let directory: String
+  let log: FileLog
+  let apps: AppRegistry
+  let audit: AuditTrail
+  let freeSpace: FreeSpace
+  private let dataDirectory: DataDirectory
+
+  var instanceID: String { dataDirectory.instanceID }
+
+  init(_ configuration: RelayConfiguration, metrics: MetricsRegistry, logger: Logger) throws {
+    directory = configuration.dataDirectory
+    dataDirectory = try DataDirectory.open(directory)
+    log = try FileLog.open(
+      directory: "\(directory)/log", positions: "\(directory)/positions",
+      configuration: FileLogConfiguration(configuration.log), logger: logger, metrics: metrics)
+    apps = try AppRegistry(
+      apps: configuration.apps.map(AppDefinition.init), mode: configuration.ingest.keys == .any ? .any : .listed,
+      storage: "\(directory)/keys", logger: logger)
+    audit = AuditTrail(directory: directory)
+    freeSpace = FreeSpace(path: directory, minimum: configuration.log.minFreeDisk)
+  }
+
+  func close() {
+    log.close()
+    dataDirectory.close()
+  }
+}
+
+extension FileLogConfiguration {
+  init(_ log: RelayConfiguration.Log) {
+    self.init(
+      durability: log.durability == .fsync ? .fsync : .os, segmentSize: log.segmentSize, maxSize: log.maxSize,
+      onFull: log.onFull == .reject ? .reject : .dropOldest, minFreeDisk: log.minFreeDisk)
+  }
+}
+
+extension AppDefinition {
+  init(_ app: RelayConfiguration.App) {
+    self.init(
+      name: app.name, writeKey: app.writeKey?.revealed, acceptKeys: app.acceptKeys.map(\.revealed),
+      isDefault: app.isDefault)
+  }
+}

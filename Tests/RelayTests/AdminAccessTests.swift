@@ -1,0 +1,52 @@
+import HTTPServer
+import Testing
+
+@testable import Relay
+
+@Suite("Access to the admin listener")
+struct AdminAccessTests {
+  private let loopback = AdminAccess(
+    listen: .tcp(host: "127.0.0.1", port: 8788), hosts: ["relay.internal"], token: nil)
+
+  @Test(
+    "is given to requests that name the listener, localhost or a configured name",
+    arguments: ["127.0.0.1:8788", "127.0.0.1", "localhost", "LOCALHOST:1", "relay.internal:8788"])
+  func allowed(host: String) {
+    #expect(loopback.refusal(host: host, authorization: nil, path: "/status") == nil)
+  }
+
+  @Test(
+    "is refused to a web page's idea of a host",
+    arguments: [nil, "", "evil.example", "evil.example:8788", "127.0.0.1.evil.example", "127.0.0.2", "[::1]:8788"]
+      as [String?])
+  func refused(host: String?) {
+    #expect(loopback.refusal(host: host, authorization: nil, path: "/livez")?.status == 403)
+  }
+
+  @Test("names an IPv6 listener in brackets")
+  func version6() {
+    let access = AdminAccess(listen: .tcp(host: "::1", port: 1), hosts: [], token: nil)
+    #expect(access.refusal(host: "[::1]:1", authorization: nil, path: "/status") == nil)
+    #expect(access.refusal(host: "[::2]:1", authorization: nil, path: "/status")?.status == 403)
+  }
+
+  @Test("takes any address, but no other name, where the listener is bound to all of them")
+  func wildcard() {
+    let access = AdminAccess(listen: .tcp(host: "0.0.0.0", port: 1), hosts: [], token: "t")
+    #expect(access.refusal(host: "192.0.2.7:1", authorization: "Bearer t", path: "/status") == nil)
+    #expect(access.refusal(host: "a.example", authorization: "Bearer t", path: "/status")?.status == 403)
+  }
+
+  @Test("wants the token on every path but the health ones")
+  func token() {
+    let access = AdminAccess(listen: .tcp(host: "127.0.0.1", port: 1), hosts: [], token: "secret")
+    func status(_ authorization: String?, _ path: String) -> Int? {
+      access.refusal(host: "localhost", authorization: authorization, path: path)?.status
+    }
+    for path in ["/livez", "/readyz", "/healthz"] { #expect(status(nil, path) == nil) }
+    for wrong in [nil, "", "secret", "Bearer", "Bearer secret2", "Bearer secre", "Basic secret"] {
+      #expect(status(wrong, "/metrics") == 401)
+    }
+    for right in ["Bearer secret", "bearer  secret"] { #expect(status(right, "/flush") == nil) }
+  }
+}

@@ -1,0 +1,35 @@
+import Configuration
+import Testing
+
+@testable import Relay
+
+@Suite("A reload")
+struct ReloaderTests {
+  @Test("takes the apps at once and names what needs a restart")
+  func changes() {
+    let old = RelayConfiguration(dataDirectory: "/d")
+    var new = old
+    #expect(Reloader.changes(from: old, to: new).applied.isEmpty)
+    #expect(Reloader.changes(from: old, to: new).needsRestart.isEmpty)
+    new.apps = [RelayConfiguration.App(name: "ios")]
+    new.ingest.keys = .listed
+    new.ingest.maxConnections = 5
+    new.upstream.url = "https://other.example"
+    let changes = Reloader.changes(from: old, to: new)
+    #expect(changes.applied == ["apps", "ingest.keys"])
+    #expect(changes.needsRestart == ["ingest", "upstream"])
+  }
+}
+
+@Suite("A flush's timeout")
+struct FlushTimeoutTests {
+  @Test("is a duration", arguments: [("2s", 2000), ("500ms", 500), ("1m", 60_000), ("0s", 0)])
+  func reads(text: String, milliseconds: Int) {
+    #expect(AdminHandler.duration(text) == .milliseconds(milliseconds))
+  }
+
+  @Test("is nothing else", arguments: ["", "2", "s", "-1s", "2h", "1.5s", "99999999999999999999s"])
+  func refuses(text: String) {
+    #expect(AdminHandler.duration(text) == nil)
+  }
+}
