@@ -49,7 +49,7 @@ extension LogWriter {
         waitOrWork()
       } else if !fitsSegment(note) {
         if let refusal = stillBlocked { return refusal }
-        askForSegment()
+        askForSegment(note.receivedAt)
         if let refusal = blocked?.refusal { return refusal }
       } else if filling.hasRoom(for: note.length) {
         return nil
@@ -66,9 +66,10 @@ extension LogWriter {
     return blocked.refusal
   }
 
-  private func askForSegment() {
+  private func askForSegment(_ time: Timestamp) {
     let before = rolls
     isRollAsked = true
+    rollTime = time
     if isWriterWaiting { work.signalAll() }
     while rolls == before && failure == nil && !isClosed { waitOrWork() }
   }

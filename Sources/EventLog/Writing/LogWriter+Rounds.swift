@@ -29,14 +29,13 @@ extension LogWriter {
     monitor.lock()
     swap(&filling, &writing)
     let batch = writing
+    // Asked for later, while the lock is let go below, it must wait for what is staged by then.
+    let isRolling = isRollAsked
     while batch.copying > 0 {
       isWriterWaiting = true
       monitor.wait(for: work)
     }
     isWriterWaiting = false
-    // While the lock was let go of, more may have been staged for this segment before another was asked for: that is
-    // written first, or it would go to the next segment's file.
-    let isRolling = isRollAsked && filling.isEmpty
     let isFailed = failure != nil
     monitor.unlock()
     if isFailed { return false }
@@ -92,7 +91,8 @@ extension LogWriter {
   private func roll() {
     if configuration.durability == .os && monitor.withLock({ isDirty }) { syncDirty() }
     guard monitor.withLock({ failure == nil }) else { return }
-    let outcome = effects.roll(monitor.withLock { active })
+    let (current, time) = monitor.withLock { (active, rollTime) }
+    let outcome = effects.roll(current, time)
     monitor.lock()
     isRollAsked = false
     rolls += 1
