@@ -48,7 +48,8 @@ public final class FileLog: DurableLog {
     }
   }
 
-  deinit { close() }
+  /// Ends the threads. Only ``close()`` also leaves the mark of a clean end.
+  deinit { stop() }
 
   public func append(_ draft: borrowing FrameDraft, completion: @escaping @Sendable (AppendOutcome) -> Void) {
     writer.append(draft, completion: completion)
@@ -87,8 +88,15 @@ public final class FileLog: DurableLog {
   func syncInline() { while writer.runRound() {} }
 
   public func close() {
+    let isFirst = writer.monitor.withLock { !writer.isClosed }
+    if tuning.isInline { syncInline() }
+    stop()
+    if isFirst { writer.leaveMark() }
+  }
+
+  private func stop() {
     maintenance.stop()
-    writer.close(threads.first)
+    writer.stop()
     for thread in threads { thread.join() }
   }
 }

@@ -64,17 +64,19 @@ extension FileSubscription {
 
   /// Moves the low-water mark over what is settled.
   private func advance(_ lane: LaneState) {
-    if lane.pending == 0 {
-      lane.marks.settle(through: max(lane.last, lane.marks.above.last?.upperBound ?? 0))
-      lane.oldest = nil
-      ready.remove(lane.app)
-      return
-    }
+    if lane.pending == 0 { return settleEmpty(lane) }
     while let first = lane.marks.above.first, let oldest = oldest(lane), oldest.sequence >= first.lowerBound {
       lane.marks.settle(through: max(first.upperBound, oldest.sequence - 1))
       lane.oldest = nil
     }
     if !lane.isReady { ready.remove(lane.app) }
+  }
+
+  /// Nothing of the lane is owed: its positions come down to one number.
+  func settleEmpty(_ lane: LaneState) {
+    lane.marks.settle(through: max(lane.last, lane.marks.above.last?.upperBound ?? 0))
+    lane.oldest = nil
+    ready.remove(lane.app)
   }
 
   /// The lane's oldest event that is not settled.

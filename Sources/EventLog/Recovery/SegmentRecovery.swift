@@ -21,8 +21,6 @@ struct SegmentRecovery {
   private(set) var damages: [Damage] = []
   /// A write that never ended: to be copied aside and written over.
   private(set) var torn: Range<Int>?
-  /// The tail was safe once and is gone: numbers up to the newest position must not be given out again.
-  private(set) var isTailDamaged = false
 
   private let header: SegmentHeader
   private let names: AppTable
@@ -146,7 +144,6 @@ struct SegmentRecovery {
           damages.append(
             Damage(offset: range.lowerBound, end: range.upperBound, lost: endSequence..<endSequence, app: nil))
         }
-        isTailDamaged = true
       }
     }
     guard let knownEnd, knownEnd > endSequence else { return }

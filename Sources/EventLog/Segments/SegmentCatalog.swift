@@ -20,6 +20,9 @@ final class SegmentCatalog: @unchecked Sendable {
   private(set) var segments: [Segment] = []
   private var recentFiles: [any DiskFile] = []
   private var recentAt = 0
+  /// Sealed segments whose directory was made anew: it may know of fewer events of an app than the footer did.
+  private(set) var rebuilt: [Segment] = []
+  private(set) var rebuilds = 0
   /// The number after the last event that readers may see.
   private(set) var publishedEnd: UInt64
   /// Events taken in since the data directory was made, up to `publishedEnd`.
@@ -120,7 +123,11 @@ final class SegmentCatalog: @unchecked Sendable {
       previousEnd: segment.previousEnd, acceptedBefore: segment.acceptedBefore, createdAt: segment.createdAt)
     let recovery = try SegmentRecovery(
       file, header, end: segment.footerOffset, knownEnd: segment.endSequence, floor: 0, names: names)
-    monitor.withLock { segment.directory = recovery.directory }
+    monitor.withLock {
+      segment.directory = recovery.directory
+      rebuilt.append(segment)
+      rebuilds += 1
+    }
   }
 
   // MARK: Changing
@@ -155,6 +162,7 @@ final class SegmentCatalog: @unchecked Sendable {
     monitor.withLock {
       segments.removeAll { $0 === segment }
       segment.isRemoved = true
+      rebuilt.removeAll { $0 === segment }
       recentFiles.removeAll { $0 === segment.openFile }
       recentAt = 0
       return segment.openFile == nil

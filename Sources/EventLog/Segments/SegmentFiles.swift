@@ -58,7 +58,7 @@ final class SegmentFiles: @unchecked Sendable {
       life: tuning.random(), number: number, firstSequence: firstSequence, previousEnd: previousEnd,
       acceptedBefore: acceptedBefore, createdAt: createdAt)
     let temporary: String
-    let file: any DiskFile
+    var file: any DiskFile
     if let spare = spares.popLast() {
       temporary = spare.path
       file = try disk.open(spare.path, .readWrite)
@@ -74,6 +74,8 @@ final class SegmentFiles: @unchecked Sendable {
       try file.syncData()
       try disk.rename(temporary, to: path)
       try disk.syncDirectory(directory)
+      // Under its new name, so that errors name it.
+      file = try disk.open(path, .readWrite)
     } catch {
       try? disk.unlink(temporary)
       throw error

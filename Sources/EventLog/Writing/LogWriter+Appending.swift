@@ -25,8 +25,8 @@ extension LogWriter {
     given.frames += 1
     given.apps.insert(note.app)
     nextSequence += UInt64(note.count)
-    let start = buffer.reserve(note)
     let life = active!.segment.life
+    let start = buffer.reserve(note, life: life)
     let syncedOffset = syncedOffset
     if isWriterWaiting { work.signalAll() }
     monitor.unlock()
@@ -61,8 +61,7 @@ extension LogWriter {
 
   /// Why no other segment can be had, as found a moment ago.
   private var stillBlocked: AppendRefusal? {
-    guard let blocked else { return nil }
-    if let until = blocked.until, ContinuousClock.now >= until { return nil }
+    guard let blocked, ContinuousClock.now < blocked.until else { return nil }
     return blocked.refusal
   }
 

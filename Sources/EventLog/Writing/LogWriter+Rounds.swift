@@ -47,7 +47,10 @@ extension LogWriter {
   }
 
   private func write(_ batch: StagingBuffer) {
-    guard let active = monitor.withLock({ active }) else { return }
+    // (Checked since frames in another segment's file would be lost.)
+    guard let active = monitor.withLock({ active }), active.segment.life == batch.life else {
+      return fail("frames were staged for a segment that isn't the active one: this is a fault of the program")
+    }
     let start = ContinuousClock.now
     do throws(DiskError) {
       try clearRemains(active)
@@ -108,7 +111,7 @@ extension LogWriter {
       monitor.unlock()
     case .blocked(let refusal, let stays):
       active = stays
-      blocked = (refusal, refusal == .diskFull ? .now + tuning.retryAfterNoSpace : nil)
+      blocked = (refusal, .now + tuning.retryAfterNoSpace)
       room.signalAll()
       monitor.unlock()
     case .failed(let detail):
@@ -182,15 +185,17 @@ extension LogWriter {
     effects.wake()
   }
 
-  /// Ends the writer's work: what is staged is written, then a mark that it is synced.
-  func close(_ thread: OwnThread?) {
+  /// Tells the writer's thread to end once all that is staged is written.
+  func stop() {
     monitor.withLock {
       isClosed = true
       work.signalAll()
       room.signalAll()
     }
-    thread?.join()
-    while tuning.isInline, monitor.withLock({ !filling.isEmpty && failure == nil }) { _ = runRound() }
+  }
+
+  /// After the thread has ended: leaves a mark of how far the segment is synced.
+  func leaveMark() {
     guard let active, failure == nil, remains == nil, given.frames > 0 else { return }
     if configuration.durability == .os { syncDirty() }
     guard failure == nil else { return }

@@ -74,7 +74,8 @@ final class LogWriter: @unchecked Sendable {
   var rolls = 0
   /// A write found the disk full: what was staged is being refused.
   var isResetting = false
-  var blocked: (refusal: AppendRefusal, until: ContinuousClock.Instant?)?
+  /// Why no other segment could be opened, and when that is tried again.
+  var blocked: (refusal: AppendRefusal, until: ContinuousClock.Instant)?
   var noSpaceUntil: ContinuousClock.Instant?
   /// What a write on a full disk may have left behind, and must not be taken for frames.
   var remains: Range<Int>?
