@@ -7,8 +7,8 @@ let cSettings: [CSetting] = [.treatAllWarnings(as: .error)]
 let cxxSettings: [CXXSetting] = [.treatAllWarnings(as: .error)]
 
 /// A library of ours: one room of the house, with the rooms it may enter.
-func room(_ name: String, _ uses: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: uses, swiftSettings: swiftSettings)
+func room(_ name: String, _ uses: [Target.Dependency] = [], pages: [String] = []) -> Target {
+  .target(name: name, dependencies: uses, exclude: pages, swiftSettings: swiftSettings)
 }
 
 /// The thin C (or C++) layer over one system library: what Swift can't import by itself, and nothing more.
@@ -54,7 +54,7 @@ let package = Package(
     room("Clocks"),
     room("JSON", ["CSimdjson"]),
     room("Observability", ["Clocks", "JSON"]),
-    room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"]),
+    room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
     room("Records", ["Clocks", "EventLog", "JSON", "Observability"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),

@@ -95,7 +95,10 @@ extension FileLog {
       metrics: metrics, active: opening.active, given: given, nextSequence: opening.nextSequence)
     writer.failure = opening.failure
     writer.effects = LogWriter.Effects(
-      publish: { keeper.publish($0, $1) }, wake: { keeper.wake() }, roll: { keeper.roll($0) })
+      publish: { keeper.publish($0, $1) }, wake: { keeper.wake() }, roll: { keeper.roll($0, at: $1) },
+      leaveSign: {
+        _ = try? keeper.catalog.disk.open("\(keeper.catalog.directory)/\(SegmentName.failureSign)", .create)
+      })
     return writer
   }
 

@@ -62,11 +62,19 @@ public protocol Subscription: AnyObject, Sendable {
   /// The same over all lanes.
   var pending: Pending { get }
 
+  /// How many of the events owed bear a date before a moment: `occurred_at`, or when they were received for those that
+  /// were clamped. Reads what it must from disk: not for every second. Nil from a log that can't tell.
+  func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int?
+
   /// What became of every event this destination was ever owed.
   var ledger: Ledger { get }
 
   /// Removes the destination's record: it is owed nothing more and holds no segment.
   func discard() throws(LogError)
+}
+
+extension Subscription {
+  public func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? { nil }
 }
 
 public struct Pending: Sendable, Equatable {

@@ -29,8 +29,11 @@ final class Connection {
   var plan = Plan.none
   /// The library doesn't look at it until it is resumed.
   var isSuspended = false
-  /// The listener's own epoll knows the socket.
+  /// The listener has asked for its next byte.
   var isWatched = false
+  var isOpen = true
+  /// The client has closed its own side; it may still wait for an answer.
+  var hasFinished = false
   var progress: UInt64 = 0
   private var buffer: BodyBuffer?
   private var decoder: ContentDecoder?
@@ -47,6 +50,7 @@ final class Connection {
   /// The request line is there.
   func headBegan(_ uri: UnsafePointer<CChar>?) {
     timer.headBegan(now: listener.now)
+    listener.deadlineSet(timer.deadline)
     target = Target(UnsafeRawBufferPointer(start: uri, count: uri.map { strlen($0) } ?? 0))
   }
 
@@ -68,6 +72,7 @@ final class Connection {
       handle: handle, connection: self, mailbox: listener.mailbox)
     self.exchange = exchange
     timer.headEnded(now: listener.now)
+    listener.deadlineSet(timer.deadline)
     // `HTTP/1.0`
     let isHTTP10 = strlen(version) == 8 && version[7] == CChar(UInt8(ascii: "0"))
     if let detail = target?.hasSpace == true ? "a space in the target" : head.badFraming(isHTTP10: isHTTP10) {
@@ -102,7 +107,6 @@ final class Connection {
 
   private func collect(_ head: RequestHead, limit: Int) -> MHD_Result {
     plan = .collect(limit: limit)
-    listener.deadlineSet(timer.deadline)
     guard head.hasBody else { return MHD_Result.YES }
     if buffer == nil || !isKnownUniquelyReferenced(&buffer) { buffer = BodyBuffer(budget: listener.shared.budget) }
     buffer?.removeAll()
@@ -228,6 +232,7 @@ final class Connection {
     if let buffer, buffer.capacity > BodyBuffer.keptMax { buffer.release() }
     timer.requestEnded(now: listener.now)
     listener.deadlineSet(timer.deadline)
+    if hasFinished { listener.finishes(self) }
   }
 
   private func releaseBody() {

@@ -105,6 +105,9 @@ struct ConnectionTimer: Sendable {
     }
   }
 
+  /// Whether a whole request is there and its answer isn't sent yet.
+  var isAnswering: Bool { phase == .handling || phase == .answering }
+
   /// Whether nothing of a request is known to be under way.
   var isBetweenRequests: Bool { phase == .fresh || phase == .idle || phase == .watched }
 }

@@ -2,8 +2,9 @@ import CMicrohttpd
 
 extension Listener {
   /// Bytes of a connection's pool. Half of it is the read buffer; all of it is cleared after each request, so that more
-  /// costs every request, and less costs large bodies more reads. Also bounds a request's head.
-  static let poolBytes = 32 * 1024
+  /// costs every request, and less costs large bodies more reads. Also bounds a request's head. Over 32 KiB the library
+  /// maps it, so that the system gets it back when the connection ends.
+  static let poolBytes = 36 * 1024
   static let readAheadBytes = 4 * 1024
 
   /// What the library is given to call. The context of all is the listener, which outlives its daemon.

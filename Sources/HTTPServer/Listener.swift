@@ -24,6 +24,8 @@ final class Listener {
   private let epoll: Int32
   private var decoders: [ContentDecoder] = []
   private var answered: [Exchange] = []
+  private var finishing: [Connection] = []
+  private var watched = 0
   private var nextDeadline = ConnectionTimer.never
   private var stopDeadline = ConnectionTimer.never
 
@@ -77,6 +79,7 @@ final class Listener {
       if isStopping, connections.isEmpty || now >= stopDeadline { break }
       MHD_run(daemon)
       suspendUnanswered()
+      cutFinished()
       sleep()
     }
     finish()
@@ -126,21 +129,33 @@ final class Listener {
     unanswered.removeAll(keepingCapacity: true)
   }
 
+  /// Ends the connections whose clients have finished writing and wait for nothing any more. The library misses a
+  /// client's end when it comes together with its last bytes.
+  private func cutFinished() {
+    guard !finishing.isEmpty else { return }
+    finishing.removeAll { connection in
+      // One that waits for its answer comes back when it has got it.
+      guard connection.isOpen, !connection.timer.isAnswering else { return true }
+      if connection.hasUnreadBytes { return false }
+      connection.cut()
+      return true
+    }
+  }
+
   /// Waits until there is something to do.
   private func sleep() {
     var pending: UInt64 = 0
-    if MHD_get_timeout(daemon, &pending) == MHD_Result.YES, pending == 0 { return }
-    guard mailbox.sleeps() else { return }
+    let isBusy = (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps()
+    // What the library has read already can't be seen any more: who is watched is looked at before its next turn.
+    if isBusy, watched == 0 { return }
     let wakeUp = min(nextDeadline, isStopping ? stopDeadline : ConnectionTimer.never)
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
-      let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: wakeUp))
+      let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), isBusy ? 0 : milliseconds(until: wakeUp))
       guard count > 0 else { return }
       now = monotonicNow()
       for event in events[..<Int(count)] {
         guard let pointer = event.data.ptr else { continue }
-        let connection = Unmanaged<Connection>.fromOpaque(pointer).takeUnretainedValue()
-        connection.timer.headBegan(now: now)
-        deadlineSet(connection.timer.deadline)
+        happened(event.events, on: Unmanaged<Connection>.fromOpaque(pointer).takeUnretainedValue())
       }
     }
   }
@@ -173,22 +188,49 @@ final class Listener {
 
   /// Asks to be told of the connection's next byte, since the library doesn't tell.
   func watch(_ connection: Connection) {
-    let events = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue
-    var event = epoll_event(
-      events: events, data: epoll_data_t(ptr: Unmanaged.passUnretained(connection).toOpaque()))
-    let operation = connection.isWatched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
-    if epoll_ctl(epoll, operation, connection.descriptor, &event) == 0 { connection.isWatched = true }
+    guard !connection.isWatched else { return }
+    connection.isWatched = true
+    watched += 1
+    listen(to: connection, EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue, EPOLL_CTL_MOD)
   }
+
+  private func listen(to connection: Connection, _ events: UInt32, _ operation: Int32) {
+    let pointer = Unmanaged.passUnretained(connection).toOpaque()
+    var event = epoll_event(events: events, data: epoll_data_t(ptr: pointer))
+    epoll_ctl(epoll, operation, connection.descriptor, &event)
+  }
+
+  private func happened(_ events: UInt32, on connection: Connection) {
+    if connection.isWatched {
+      connection.isWatched = false
+      watched -= 1
+      listen(to: connection, EPOLLRDHUP.rawValue | EPOLLET.rawValue, EPOLL_CTL_MOD)
+      if connection.timer.phase == .watched {
+        connection.timer.headBegan(now: now)
+        deadlineSet(connection.timer.deadline)
+      }
+    }
+    if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
+      connection.hasFinished = true
+      finishing.append(connection)
+    }
+  }
+
+  /// Looks at a connection whose client has finished writing, after the library's turn.
+  func finishes(_ connection: Connection) { finishing.append(connection) }
 
   func opened(_ connection: Connection) {
     connection.index = connections.count
     connections.append(connection)
+    listen(to: connection, EPOLLRDHUP.rawValue | EPOLLET.rawValue, EPOLL_CTL_ADD)
     deadlineSet(connection.timer.deadline)
     if !shared.connectionOpened() { connection.cut() }
   }
 
   func closed(_ connection: Connection) {
-    if connection.isWatched { epoll_ctl(epoll, EPOLL_CTL_DEL, connection.descriptor, nil) }
+    epoll_ctl(epoll, EPOLL_CTL_DEL, connection.descriptor, nil)
+    connection.isOpen = false
+    if connection.isWatched { watched -= 1 }
     let last = connections.removeLast()
     if last !== connection {
       connections[connection.index] = last

@@ -1,7 +1,9 @@
 import Apps
+import Clocks
 import Configuration
 import Delivery
 import EventLog
+import EventsAPI
 import HTTPClient
 import JSON
 import Observability
@@ -68,6 +70,11 @@ final class Destinations: Sendable {
 
   /// Whether events of an app wait to go upstream.
   func isOwed(app name: String) -> Bool { upstreamSubscription.pending(.app(name)).events > 0 }
+
+  /// How many of the events that wait to go upstream come within a day of the 7 days past which it clamps them.
+  func clampRisk(at now: Timestamp) -> Int {
+    (try? upstreamSubscription.pendingEvents(datedBefore: now - EventsLimits.pastMax + .seconds(86_400))) ?? 0
+  }
 
   var statuses: [DestinationStatus] { all.map(\.status) }
 

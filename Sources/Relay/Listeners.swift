@@ -38,6 +38,10 @@ final class Listeners: Sendable {
     RelayMetrics.register(
       in: daemon.metrics, version: RelayVersion.current, clock: daemon.clock,
       connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses })
+    let clampRisk = Remembered(for: .seconds(60)) { destinations.clampRisk(at: daemon.clock.now) }
+    daemon.metrics.gauge(
+      "event_relay_clamp_risk_events", "Waiting events within 24 h of the 7 days past which the upstream clamps them."
+    ) { Double(clampRisk.value) }
     daemon.metrics.gauge("event_relay_config_last_reload_success", "1 when the last reload took effect, else 0.") {
       [reloader] in reloader.isLastReloadGood ? 1 : 0
     }

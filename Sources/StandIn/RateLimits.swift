@@ -17,8 +17,8 @@ struct RateLimits: Sendable {
   private var installs: [UInt64: RateLimiter] = [:]
   private var sweptAt = Timestamp(milliseconds: 0)
 
-  /// How many installs are looked at in a minute at most; past that they are all forgotten, and begin anew.
-  static let installsMax = 100_000
+  /// How many installs of a key are looked at in a minute at most; past that they are all forgotten, and begin anew.
+  static let installsMax = 20_000
 
   init(_ kind: LimiterKind, keyLimit: Int, installLimit: Int) {
     self.kind = kind

@@ -21,7 +21,7 @@ struct ConcurrencyTests {
     "loses, repeats and mixes up nothing while threads append, read, acknowledge and commit", .timeLimit(.minutes(1)))
   func threads() throws {
     var fixture = LogFixture(directory: directory.path)
-    fixture.configuration = FileLogConfiguration(segmentSize: 64 * 1024, maxSize: 64 << 20, minFreeDisk: 0)
+    fixture.configuration = FileLogConfiguration(segmentSize: 8 * 1024, maxSize: 64 << 20, minFreeDisk: 0)
     fixture.tuning = FileLogTuning(stagingSize: 16 * 1024)
     let log = try fixture.open()
     let lanes = try log.subscribe("lanes", origin: .oldest)
@@ -91,6 +91,8 @@ struct ConcurrencyTests {
     #expect(log.put(0..<1) == .refused(.closed))
     let again = try fixture.open()
     #expect(again.statistics.acceptedEvents == UInt64(expected))
+    #expect(again.statistics.corruptRecords == 0)
+    #expect(again.statistics.spareSegments <= 2)
     again.close()
   }
 }

@@ -144,10 +144,9 @@ struct LifecycleTests {
   func gone() async throws {
     let held = Held()
     try await withServer(held.handler) { server, port in
-      for _ in 0..<5 {
+      for count in 1...5 {
         let client = try RawClient(port: port)
         await client.send(post("going"))
-        let count = held.exchanges.value.count
         _ = await held.wait(for: count)
         client.reset()
       }

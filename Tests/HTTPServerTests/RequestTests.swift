@@ -130,16 +130,43 @@ struct RequestTests {
     }
   }
 
-  @Test("from a client that has closed its own side are answered")
+  @Test("from a client that has closed its own side are answered, at once or later")
   func halfClosed() async throws {
     let held = Held()
-    try await withServer(held.handler) { _, port in
+    var handler = held.handler
+    handler.onHead = { $0.path == "/now" ? .answer(HTTPResponse(status: 404)) : .readBody(limit: 1000) }
+    try await withServer(handler) { _, port in
       let client = try RawClient(port: port)
       await client.send(post("bye"))
       client.finishWriting()
       await held.wait(for: 1)[0].respond(HTTPResponse(status: 200, body: Array("seen".utf8)))
       #expect(try await client.response().text == "seen")
       #expect(try await client.readToEnd().isEmpty)
+      for _ in 0..<20 {
+        let other = try RawClient(port: port)
+        await other.send("GET /now HTTP/1.1\r\nHost: h\r\n\r\n")
+        other.finishWriting()
+        #expect(try await other.response().status == 404)
+        #expect(try await other.readToEnd().isEmpty)
+      }
+    }
+  }
+
+  @Test("that a client leaves unfinished end their connection at once")
+  func unfinished() async throws {
+    try await withServer(configure: {
+      $0.headerTimeout = .seconds(3600)
+      $0.bodyTimeout = .seconds(3600)
+      $0.idleTimeout = .seconds(3600)
+    }) { server, port in
+      for text in ["", "GE", "GET / HTTP/1.1\r\nHo", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n123"] {
+        for _ in 0..<5 {
+          let client = try RawClient(port: port)
+          await client.send(text)
+          client.finishWriting()
+          #expect(try await client.readToEnd().isEmpty)
+        }
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 import Configuration
+import Observability
 import Testing
 
 @testable import Relay
@@ -31,5 +32,19 @@ struct FlushTimeoutTests {
   @Test("is nothing else", arguments: ["", "2", "s", "-1s", "2h", "1.5s", "99999999999999999999s"])
   func refuses(text: String) {
     #expect(AdminHandler.duration(text) == nil)
+  }
+}
+
+@Suite("A remembered figure")
+struct RememberedTests {
+  @Test("is got once in a while, however often it is asked for")
+  func once() {
+    let reads = Counter()
+    let figure = Remembered(for: .seconds(3600)) {
+      reads.add()
+      return 7
+    }
+    for _ in 0..<5 { #expect(figure.value == 7) }
+    #expect(reads.value == 1)
   }
 }

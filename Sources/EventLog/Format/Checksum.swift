@@ -26,3 +26,9 @@ extension UnsafeMutableRawPointer {
 
 /// The next multiple of eight.
 func aligned(_ count: Int) -> Int { (count + 7) & ~7 }
+
+/// Where the sector after this offset begins; the offset itself when it is one's beginning.
+///
+/// Each round of writing begins with a sector of its own, so that no sector with answered events is ever written again:
+/// a cut of power in the middle of a write can garble only what nobody was told is safe.
+func sectorAligned(_ offset: Int) -> Int { (offset + SegmentHeader.size - 1) & ~(SegmentHeader.size - 1) }

@@ -62,7 +62,8 @@ extension SegmentFooter {
       return SegmentFooter(
         life: trailer.life, firstSequence: start.number(24), endSequence: start.number(32),
         dataEnd: Int(start.number(40, as: UInt64.self)), offset: trailer.footerOffset,
-        rows: (0..<rowCount).map { row(start + headSize + $0 * rowSize, names) })
+        rows: (0..<rowCount).map { row(start + headSize + $0 * rowSize, names) },
+        createdAt: Timestamp(milliseconds: start.number(56)))
     }
   }
 

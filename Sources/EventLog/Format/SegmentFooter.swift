@@ -23,6 +23,8 @@ struct SegmentFooter {
   var offset: Int
   /// All apps together, then each.
   var rows: [Row]
+  /// When the segment was made.
+  var createdAt: Timestamp
 
   struct Row: Equatable {
     enum Kind: UInt16 {
@@ -41,7 +43,7 @@ struct SegmentFooter {
   /// The whole footer's bytes, without the trailer.
   static func encode(
     _ directory: MemoryDirectory, names: AppTable, life: UInt64, firstSequence: UInt64, endSequence: UInt64,
-    dataEnd: Int
+    dataEnd: Int, createdAt: Timestamp
   ) -> [UInt8] {
     let lists = [directory.all] + directory.apps
     let isShared = directory.apps.count <= 1
@@ -70,6 +72,7 @@ struct SegmentFooter {
       start.put(endSequence, 32)
       start.put(UInt64(dataEnd), 40)
       start.put(UInt32(lists.count), 48)
+      start.put(createdAt.milliseconds, 56)
       start.put(checksum(UnsafeRawPointer(start), rows: lists.count), 12)
     }
     return out

@@ -63,6 +63,9 @@ enum SegmentName {
   static func filling(_ number: UInt64) -> String { "filling-\(padded(number)).tmp" }
   static func torn(_ number: UInt64, offset: Int) -> String { "torn-\(padded(number))-\(offset).bin" }
 
+  /// Left behind when a sync failed, for a start without a reboot: see ``LogOpening``.
+  static let failureSign = "sync-failed"
+
   static func number(ofSegment name: String) -> UInt64? { number(name, "segment-", ".log") }
   static func number(ofSpare name: String) -> UInt64? { number(name, "spare-", ".log") }
   static func number(ofFilling name: String) -> UInt64? { number(name, "filling-", ".tmp") }

@@ -7,7 +7,7 @@ extension LogOpening {
   func look(_ number: UInt64) throws(LogError) -> Found {
     let path = "\(directory)/\(SegmentName.segment(number))"
     var found = try asLogError { () throws(DiskError) in
-      let file = try disk.open(path, .readWrite)
+      let file = try disk.open(path, openMode)
       return Found(number: number, path: path, file: file, size: try file.size())
     }
     let window = ScanWindow(found.file, end: found.size)
@@ -29,23 +29,6 @@ extension LogOpening {
     case .none: break
     }
     return found
-  }
-
-  /// What the header must have said, told from the first frame; nil when that is gone too.
-  func guessHeader(_ found: Found) throws(LogError) -> SegmentHeader? {
-    let bytes = ScanWindow(found.file, end: found.size).bytes(at: SegmentHeader.size, FrameHeader.size + 4096)
-    guard let start = bytes.baseAddress,
-      case .header(let frame) = FrameHeader.read(start, available: bytes.count, life: nil)
-    else { return nil }
-    let before = segments.last
-    // Only a frame that goes on where the segment before ended: the file may hold an earlier life's.
-    guard frame.firstSequence >= before?.endSequence ?? 0 else { return nil }
-    logger.error("a segment's header is damaged and was told from its first frame", about: found.path)
-    return SegmentHeader(
-      life: frame.life, number: found.number, firstSequence: frame.firstSequence,
-      previousEnd: before?.endSequence ?? frame.firstSequence,
-      acceptedBefore: before?.acceptedThrough ?? (frame.firstSequence == 0 ? 0 : frame.firstSequence - 1),
-      createdAt: frame.receivedAt)
   }
 
   /// A file of which nothing can be told isn't part of the log any more, but is kept.
@@ -81,7 +64,7 @@ extension LogOpening {
       found.file, header, end: trailer?.footerOffset ?? found.size, knownEnd: knownEnd, floor: isLast ? floor : 0,
       names: names)
     segment.directory = recovery.directory
-    segment.dataEnd = recovery.dataEnd
+    segment.dataEnd = sectorAligned(recovery.dataEnd)
     segment.endSequence = recovery.endSequence
     report(recovery.damages, in: found.path)
     let open = LogWriter.ActiveSegment(segment: segment, file: found.file)
@@ -110,31 +93,38 @@ extension LogOpening {
     }
   }
 
-  /// Copies a torn write aside, and makes sure that what is kept of the tail is on the disk and nothing else is.
+  /// Copies a torn write aside and clears its place, and syncs what is kept of the tail.
   private mutating func finishTail(_ recovery: SegmentRecovery, _ found: Found) {
     if let torn = recovery.torn {
       tornWrites += 1
       keepAside(torn, found)
     }
     do throws(DiskError) {
-      // After a failed sync the system may hold in memory what the disk never got: write it once more.
-      let window = ScanWindow(found.file, end: recovery.dataEnd)
-      var offset = min(recovery.syncedOffset, recovery.dataEnd)
-      while offset < recovery.dataEnd {
-        let bytes = window.bytes(at: offset, min(ScanWindow.size, recovery.dataEnd - offset))
-        if bytes.isEmpty { break }
-        try found.file.write(bytes, at: offset)
-        offset += bytes.count
-      }
+      if hasFailureSign { try rewriteTail(recovery, found) }
       if let torn = recovery.torn {
         let reach = min(torn.upperBound - recovery.dataEnd, Self.tornReachMax)
         try found.file.writeBytes([UInt8](repeating: 0, count: max(0, reach)), at: recovery.dataEnd)
       }
       try found.file.syncData()
+      if hasFailureSign { try disk.unlink("\(directory)/\(SegmentName.failureSign)") }
     } catch {
       failure = error.description
       logger.error(
         "the log can be read but not written: it takes no events", about: found.path, ["why": .text(error.description)])
+    }
+  }
+
+  /// Writes the tail once more: pages whose sync failed look clean to the system, and no later sync writes them.
+  ///
+  /// Only then, since a cut of power in the middle of it could harm sectors that are safe.
+  private func rewriteTail(_ recovery: SegmentRecovery, _ found: Found) throws(DiskError) {
+    let window = ScanWindow(found.file, end: recovery.dataEnd)
+    var offset = min(recovery.syncedOffset, recovery.dataEnd)
+    while offset < recovery.dataEnd {
+      let bytes = window.bytes(at: offset, min(ScanWindow.size, recovery.dataEnd - offset))
+      if bytes.isEmpty { break }
+      try found.file.write(bytes, at: offset)
+      offset += bytes.count
     }
   }
 

@@ -18,6 +18,8 @@ struct LogOpening {
   /// One more than the newest number that a position on disk names, and the log's count that goes with it.
   let floor: UInt64
   let acceptedFloor: UInt64
+  /// How segments are opened: for reading alone where nothing may be changed.
+  var openMode = DiskOpenMode.readWrite
 
   // What is found.
 
@@ -35,6 +37,8 @@ struct LogOpening {
   /// Why nothing can be written, though what is there can be read.
   var failure: String?
   var tornFiles: [String] = []
+  /// A sync failed before this start: the system may show bytes that the disk never got.
+  var hasFailureSign = false
 
   init(
     directory: String, disk: any Disk, names: AppTable, logger: Logger, segmentSize: Int, sparesMax: Int,
@@ -64,7 +68,7 @@ struct LogOpening {
     var found: [Found] = []
     for number in numbers { found.append(try look(number)) }
     for at in found.indices {
-      if found[at].header == nil { found[at].header = try guessHeader(found[at]) }
+      if found[at].header == nil { found[at].header = guessHeader(found[at]) }
       guard found[at].header != nil else {
         setAside(found[at])
         continue
@@ -73,13 +77,17 @@ struct LogOpening {
       try take(found[at], knownEnd: next?.header?.previousEnd, isLast: at == found.count - 1)
     }
     let end = segments.last?.endSequence ?? 1
-    nextSequence = max(end, floor, 1)
+    // Numbers of events in a segment that can't be read at all aren't given again either.
+    nextSequence = max(end + (found.last?.header == nil ? numbersSetAside : 0), floor, 1)
     acceptedEvents = segments.last?.acceptedThrough ?? 0
     if nextSequence > end {
       acceptedEvents = max(acceptedEvents, acceptedFloor)
       if !segments.isEmpty { tellSkipped(end) }
     }
   }
+
+  /// More than the events that a segment can hold.
+  private var numbersSetAside: UInt64 { corruptRecords > 0 ? UInt64(segmentSize / EventIndex.encodedSize) : 0 }
 
   /// Sorts the directory's files by what they are, and removes what is of no use.
   private mutating func sortFiles() throws(LogError) -> [UInt64] {
@@ -99,6 +107,8 @@ struct LogOpening {
         }
       } else if SegmentName.number(ofFilling: name) != nil {
         try? disk.unlink(path)
+      } else if name == SegmentName.failureSign {
+        hasFailureSign = true
       } else if SegmentName.isTorn(name) {
         tornFiles.append(name)
       }

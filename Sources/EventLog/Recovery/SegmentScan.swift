@@ -29,6 +29,7 @@ struct SegmentScan {
   ///
   /// - Throws: ``LogError`` when a newer program wrote the frame.
   mutating func next() throws(LogError) -> Item? {
+    skipPadding()
     guard offset < window.end else { return nil }
     let start = offset
     switch try check(offset) {
@@ -45,6 +46,14 @@ struct SegmentScan {
       return isOfThisLife
         ? .broken(offset: start, end: offset, nil, app: nil) : .nothing(offset: start, end: offset)
     }
+  }
+
+  /// Goes over the zeros that fill up the last sector of a round.
+  private mutating func skipPadding() {
+    let boundary = min(sectorAligned(offset), window.end)
+    guard boundary > offset else { return }
+    let bytes = window.bytes(at: offset, boundary - offset)
+    if bytes.count >= boundary - offset, bytes[..<(boundary - offset)].allSatisfy({ $0 == 0 }) { offset = boundary }
   }
 
   private enum Check {

@@ -39,7 +39,10 @@ final class LogKeeper: @unchecked Sendable {
     monitor.withLock { (Array(subscriptions.keys) + Array(unreadable.keys)).sorted() }
   }
 
-  var all: [FileSubscription] { monitor.withLock { Array(subscriptions.values) } }
+  /// In the order of their names.
+  var all: [FileSubscription] {
+    monitor.withLock { subscriptions.values.sorted { $0.destination < $1.destination } }
+  }
 
   func setUnreadable(_ destination: String, _ error: LogError) {
     monitor.withLock { unreadable[destination] = error }
@@ -89,7 +92,7 @@ final class LogKeeper: @unchecked Sendable {
   }
 
   /// Seals the active segment and opens the next, making room for it first where that is allowed.
-  func roll(_ active: LogWriter.ActiveSegment?) -> LogWriter.RollOutcome {
+  func roll(_ active: LogWriter.ActiveSegment?, at time: Timestamp) -> LogWriter.RollOutcome {
     files.monitor.withLock {
       do throws(DiskError) {
         if let active { try files.seal(active) }
@@ -100,7 +103,8 @@ final class LogKeeper: @unchecked Sendable {
       let (end, accepted) = catalog.monitor.withLock { (catalog.publishedEnd, catalog.acceptedEvents) }
       do throws(DiskError) {
         return .opened(
-          try files.open(firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted))
+          try files.open(
+            firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted, createdAt: time))
       } catch {
         logger.error("no new segment can be made", about: catalog.directory, ["why": .text(error.description)])
         return error.operation == .sync ? .failed(error.description) : .blocked(.diskFull, stays: nil)

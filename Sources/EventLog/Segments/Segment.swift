@@ -56,7 +56,8 @@ final class Segment: @unchecked Sendable {
       let middle = (low + high) / 2
       if shares[middle].app < app { low = middle + 1 } else { high = middle }
     }
-    return low < shares.count && shares[low].app == app ? shares[low] : nil
+    guard low < shares.count, shares[low].app == app, shares[low].frames > 0 else { return nil }
+    return shares[low]
   }
 
   var eventCount: UInt64 { endSequence - firstSequence }

@@ -49,14 +49,14 @@ final class SegmentFiles: @unchecked Sendable {
   /// Makes the next segment, from a spare file where there is one. Called with the lock held.
   ///
   /// Its header is durable under its name before any frame is written.
-  func open(firstSequence: UInt64, previousEnd: UInt64, acceptedBefore: UInt64) throws(DiskError)
+  func open(firstSequence: UInt64, previousEnd: UInt64, acceptedBefore: UInt64, createdAt: Timestamp) throws(DiskError)
     -> LogWriter.ActiveSegment
   {
     let number = takeNumber()
     let path = "\(directory)/\(SegmentName.segment(number))"
     let header = SegmentHeader(
       life: tuning.random(), number: number, firstSequence: firstSequence, previousEnd: previousEnd,
-      acceptedBefore: acceptedBefore, createdAt: clock.now)
+      acceptedBefore: acceptedBefore, createdAt: createdAt)
     let temporary: String
     let file: any DiskFile
     if let spare = spares.popLast() {
@@ -90,7 +90,7 @@ final class SegmentFiles: @unchecked Sendable {
     guard let directory = catalog.monitor.withLock({ segment.directory }) else { return }
     let footer = SegmentFooter.encode(
       directory, names: catalog.names, life: segment.life, firstSequence: segment.firstSequence,
-      endSequence: segment.endSequence, dataEnd: segment.dataEnd)
+      endSequence: segment.endSequence, dataEnd: segment.dataEnd, createdAt: segment.createdAt)
     let trailer = SegmentFooter.Trailer(
       life: segment.life, footerOffset: segment.dataEnd, footerLength: footer.count)
     let footerEnd = aligned(segment.dataEnd + footer.count)
@@ -162,7 +162,14 @@ final class SegmentFiles: @unchecked Sendable {
       logger.warning("no spare segment can be prepared", about: directory, ["why": .text(error.description)])
       return false
     }
-    monitor.withLock { spares.append(spare) }
-    return true
+    return monitor.withLock {
+      // Finished segments may have become spares meanwhile.
+      guard spares.count < tuning.sparesMax else {
+        try? disk.unlink(spare.path)
+        return false
+      }
+      spares.append(spare)
+      return true
+    }
   }
 }

@@ -4,7 +4,7 @@ extension LogWriter {
   /// Stages a draft; see ``DurableLog/append(_:completion:)``.
   func append(_ draft: borrowing FrameDraft, completion: @escaping @Sendable (AppendOutcome) -> Void) {
     // A draft that the format can't hold is a fault of the caller, whose own limits are far lower.
-    guard let shape = FrameShape(draft) else {
+    guard let shape = FrameShape(draft), shape.length <= tuning.stagingSize else {
       assertionFailure("a draft past the log's limits")
       return completion(.refused(.failed))
     }
@@ -19,9 +19,9 @@ extension LogWriter {
       return completion(.refused(refusal))
     }
     let buffer = filling
-    note.offset = given.end
+    note.offset = nextOffset
     note.first = nextSequence
-    given.end += shape.length
+    given.end = note.offset + shape.length
     given.frames += 1
     given.apps.insert(note.app)
     nextSequence += UInt64(note.count)
@@ -49,7 +49,7 @@ extension LogWriter {
         waitOrWork()
       } else if !fitsSegment(note) {
         if let refusal = stillBlocked { return refusal }
-        askForSegment()
+        askForSegment(note.receivedAt)
         if let refusal = blocked?.refusal { return refusal }
       } else if filling.hasRoom(for: note.length) {
         return nil
@@ -66,9 +66,10 @@ extension LogWriter {
     return blocked.refusal
   }
 
-  private func askForSegment() {
+  private func askForSegment(_ time: Timestamp) {
     let before = rolls
     isRollAsked = true
+    rollTime = time
     if isWriterWaiting { work.signalAll() }
     while rolls == before && failure == nil && !isClosed { waitOrWork() }
   }
@@ -81,6 +82,9 @@ extension LogWriter {
     monitor.lock()
   }
 
+  /// Where the next frame goes: a round begins with a sector of its own.
+  private var nextOffset: Int { filling.isEmpty ? sectorAligned(given.end) : given.end }
+
   private func fitsSegment(_ note: FrameNote) -> Bool {
     guard let active else { return false }
     let delta = note.receivedAt.milliseconds - active.segment.createdAt.milliseconds
@@ -89,7 +93,7 @@ extension LogWriter {
     // Whatever its size, a frame fits into an empty segment.
     if given.frames == 0 { return true }
     let footer = MemoryDirectory.footerSizeMax(frames: given.frames + 1, apps: given.apps.count + 1)
-    return given.end + note.length + footer <= segmentSize
+    return sectorAligned(nextOffset + note.length) + footer <= segmentSize
   }
 
   /// Segments were freed: what was refused for want of room may come in again.

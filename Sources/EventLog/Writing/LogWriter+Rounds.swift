@@ -29,14 +29,13 @@ extension LogWriter {
     monitor.lock()
     swap(&filling, &writing)
     let batch = writing
+    // Asked for later, while the lock is let go below, it must wait for what is staged by then.
+    let isRolling = isRollAsked
     while batch.copying > 0 {
       isWriterWaiting = true
       monitor.wait(for: work)
     }
     isWriterWaiting = false
-    // While the lock was let go of, more may have been staged for this segment before another was asked for: that is
-    // written first, or it would go to the next segment's file.
-    let isRolling = isRollAsked && filling.isEmpty
     let isFailed = failure != nil
     monitor.unlock()
     if isFailed { return false }
@@ -52,7 +51,7 @@ extension LogWriter {
     let start = ContinuousClock.now
     do throws(DiskError) {
       try clearRemains(active)
-      try active.file.write(batch.filled, at: batch.offset)
+      try active.file.write(batch.finish(), at: batch.offset)
     } catch {
       if error.isOutOfSpace { refuseForSpace(error) } else { fail(error) }
       return
@@ -92,7 +91,8 @@ extension LogWriter {
   private func roll() {
     if configuration.durability == .os && monitor.withLock({ isDirty }) { syncDirty() }
     guard monitor.withLock({ failure == nil }) else { return }
-    let outcome = effects.roll(monitor.withLock { active })
+    let (current, time) = monitor.withLock { (active, rollTime) }
+    let outcome = effects.roll(current, time)
     monitor.lock()
     isRollAsked = false
     rolls += 1
@@ -174,6 +174,7 @@ extension LogWriter {
     filling.reset()
     room.signalAll()
     monitor.unlock()
+    effects.leaveSign()
     logger.error(
       "the log has failed and takes no more events: see to the disk, then start the relay again",
       ["why": .text(detail)])
@@ -198,11 +199,11 @@ extension LogWriter {
 
   /// A frame without events that tells the next start how far this segment was synced.
   private func writeMark(_ active: ActiveSegment) {
+    given.end = sectorAligned(given.end)
     let header = FrameHeader(
       life: active.segment.life, firstSequence: nextSequence, receivedAt: active.segment.createdAt,
       syncedOffset: UInt64(given.end), eventCount: 0, envelopeLength: 0, eventsLength: 0, appLength: 0,
       kind: FrameHeader.markKind, dialect: 0)
-    guard given.end + header.length <= segmentSize else { return }
     var bytes = [UInt8](repeating: 0, count: header.length)
     bytes.withUnsafeMutableBytes { header.write(to: $0.baseAddress!) }
     // Only a help: without it the next start can't tell damage of the last frames from a write that never ended.

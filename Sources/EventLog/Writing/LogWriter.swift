@@ -11,8 +11,10 @@ final class LogWriter: @unchecked Sendable {
     var publish: @Sendable (StagingBuffer, Segment) -> Void
     /// All completions of the round are called: wake whoever reads.
     var wake: @Sendable () -> Void
-    /// The active segment has no room: seal it and open another.
-    var roll: @Sendable (ActiveSegment?) -> RollOutcome
+    /// The active segment has no room: seal it and open another, for a frame received at this time.
+    var roll: @Sendable (ActiveSegment?, Timestamp) -> RollOutcome
+    /// A sync has failed: leave a sign for the next start.
+    var leaveSign: @Sendable () -> Void
   }
 
   enum RollOutcome {
@@ -67,6 +69,8 @@ final class LogWriter: @unchecked Sendable {
   var isWriterWaiting = false
   /// The active segment is to be changed: nothing is staged meanwhile.
   var isRollAsked = false
+  /// When the frame was received that asks for it.
+  var rollTime = Timestamp(milliseconds: 0)
   var rolls = 0
   /// A write found the disk full: what was staged is being refused.
   var isResetting = false

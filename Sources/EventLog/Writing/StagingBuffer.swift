@@ -13,13 +13,20 @@ final class StagingBuffer: @unchecked Sendable {
   /// When the first frame came.
   private(set) var since: ContinuousClock.Instant?
 
-  init(capacity: Int) { bytes = .allocate(byteCount: capacity, alignment: 4096) }
+  init(capacity: Int) { bytes = .allocate(byteCount: sectorAligned(capacity), alignment: 4096) }
 
   deinit { bytes.deallocate() }
 
   var isEmpty: Bool { used == 0 }
-  var range: Range<Int> { offset..<offset + used }
-  var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<used]) }
+  /// Whole sectors of the segment.
+  var range: Range<Int> { offset..<offset + sectorAligned(used) }
+
+  /// The bytes to write, zeros up to the sector's end included.
+  func finish() -> UnsafeRawBufferPointer {
+    let end = sectorAligned(used)
+    if end > used { (bytes.baseAddress! + used).initializeMemory(as: UInt8.self, repeating: 0, count: end - used) }
+    return UnsafeRawBufferPointer(rebasing: bytes[..<end])
+  }
 
   func hasRoom(for length: Int) -> Bool { used + length <= bytes.count }
 

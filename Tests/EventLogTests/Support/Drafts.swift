@@ -1,4 +1,5 @@
 import Clocks
+import Glibc
 import Synchronization
 
 @testable import EventLog
@@ -13,9 +14,9 @@ enum Drafts {
 
   /// The bytes of an event with a serial number, about `size` of them.
   static func event(_ serial: Int, size: Int = 40) -> [UInt8] {
-    var bytes = Array("{\"event\":\(serial),\"pad\":\"".utf8)
-    while bytes.count < size - 2 { bytes.append(UInt8(ascii: "a") + UInt8((serial + bytes.count) % 26)) }
-    return bytes + Array("\"}".utf8)
+    let head = Array("{\"event\":\(serial),\"pad\":\"".utf8)
+    let pad = [UInt8](repeating: UInt8(ascii: "a") + UInt8(serial % 26), count: max(0, size - 2 - head.count))
+    return head + pad + [UInt8(ascii: "\""), UInt8(ascii: "}")]
   }
 
   /// Calls `body` with a draft of events with these serial numbers.
@@ -90,7 +91,9 @@ extension Subscription {
   }
 
   func isIntact(_ event: StoredEvent, _ batch: EventBatch) -> Bool {
-    Drafts.event(Int(event.index.idHigh), size: event.index.length).elementsEqual(batch.bytes(of: event))
+    let expected = Drafts.event(Int(event.index.idHigh), size: event.index.length)
+    let bytes = batch.bytes(of: event)
+    return expected.count == bytes.count && memcmp(expected, bytes.baseAddress!, bytes.count) == 0
       && event.index == Drafts.index(event.index.length, serial: Int(event.index.idHigh))
   }
 }
