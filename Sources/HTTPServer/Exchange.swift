@@ -7,6 +7,7 @@ final class Exchange: HTTPExchange {
   let path: String
   let query: String?
 
+  /// Unchecked because the library's pointer is in it, which is only used under the lock.
   private struct State: @unchecked Sendable {
     /// The library's connection, good until the request is complete; always used under the lock.
     var handle: OpaquePointer?
