@@ -92,7 +92,8 @@ extension LogWriter {
   private func roll() {
     if configuration.durability == .os && monitor.withLock({ isDirty }) { syncDirty() }
     guard monitor.withLock({ failure == nil }) else { return }
-    let outcome = effects.roll(monitor.withLock { active })
+    let (current, before) = monitor.withLock { (active, roomsMade) }
+    let outcome = effects.roll(current)
     monitor.lock()
     isRollAsked = false
     rolls += 1
@@ -108,7 +109,9 @@ extension LogWriter {
       monitor.unlock()
     case .blocked(let refusal, let stays):
       active = stays
-      blocked = (refusal, refusal == .diskFull ? .now + tuning.retryAfterNoSpace : nil)
+      // Room that was made meanwhile says nothing a second time: it must not be found blocked by what was before.
+      let isStale = roomsMade != before
+      blocked = isStale ? nil : (refusal, refusal == .diskFull ? .now + tuning.retryAfterNoSpace : nil)
       room.signalAll()
       monitor.unlock()
     case .failed(let detail):
@@ -137,7 +140,8 @@ extension LogWriter {
     }
     isWriterWaiting = false
     let notes = writing.notes + filling.notes
-    remains = min(remains?.lowerBound ?? writing.offset, writing.offset)..<writing.range.upperBound
+    let range = writing.range
+    remains = min(remains?.lowerBound ?? .max, range.lowerBound)..<max(remains?.upperBound ?? 0, range.upperBound)
     nextSequence = notes[0].first
     given.end = writing.offset
     given.frames -= notes.count
@@ -182,13 +186,16 @@ extension LogWriter {
     effects.wake()
   }
 
-  /// Ends the writer's work: what is staged is written, then a mark that it is synced.
+  /// Ends the writer's work: what is staged is written, then a mark that it is synced. Does nothing the second time:
+  /// the files may be another log's by then.
   func close(_ thread: OwnThread?) {
-    monitor.withLock {
-      isClosed = true
+    let isFirst = monitor.withLock {
+      defer { isClosed = true }
       work.signalAll()
       room.signalAll()
+      return !isClosed
     }
+    guard isFirst else { return }
     thread?.join()
     while tuning.isInline, monitor.withLock({ !filling.isEmpty && failure == nil }) { _ = runRound() }
     guard let active, failure == nil, remains == nil, given.frames > 0 else { return }

@@ -70,6 +70,8 @@ final class LogWriter: @unchecked Sendable {
   /// The active segment is to be changed: nothing is staged meanwhile.
   var isRollAsked = false
   var rolls = 0
+  /// How often segments were freed.
+  var roomsMade = 0
   /// A write found the disk full: what was staged is being refused.
   var isResetting = false
   var blocked: (refusal: AppendRefusal, until: ContinuousClock.Instant?)?
