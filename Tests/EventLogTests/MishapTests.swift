@@ -179,4 +179,28 @@ struct MishapTests {
     #expect(try upstream.readAll(.app("ios")).map(\.sequence) == Array(UInt64(serial) - 2...UInt64(serial)))
     #expect(log.put(0..<1) == .stored(first: UInt64(serial) + 1))
   }
+
+  @Test("what is only written is synced in time, however much comes in")
+  func syncsUnderLoad() throws {
+    var log = try fixture {
+      $0.configuration.durability = .os
+      $0.tuning.syncInterval = .zero
+    }.open()
+    for serial in 0..<5 { #expect(log.put(serial..<serial + 1) == .stored(first: UInt64(serial) + 1)) }
+    var random = SplitMix(7)
+    disk.powerCycle(&random)
+    log = try fixture().open()
+    #expect(try sequences(log) == [1, 2, 3, 4, 5])
+  }
+
+  @Test("nobody who looks into the log's directories holds up the writer")
+  func wakesWithoutWaiting() throws {
+    let log = try fixture().open()
+    let subscription = try #require(try log.subscribe("sink", origin: .oldest) as? FileSubscription)
+    let woken = Counter()
+    subscription.onProgress { woken.add() }
+    // A thread that waits for itself would never come back.
+    subscription.monitor.withLock { _ = log.put(0..<1) }
+    #expect(woken.value == 1)
+  }
 }

@@ -8,8 +8,9 @@ extension LogWriter {
       monitor.lock()
       while filling.isEmpty && !isRollAsked && !isClosed {
         isWriterWaiting = true
-        if isDirty {
-          monitor.wait(for: work, milliseconds: 1000)
+        if let dirtySince {
+          let left = tuning.syncInterval - (.now - dirtySince)
+          monitor.wait(for: work, milliseconds: max(1, Int(left.seconds * 1000)))
           if filling.isEmpty && !isRollAsked { break }
         } else {
           monitor.wait(for: work)
@@ -44,6 +45,9 @@ extension LogWriter {
     let hadWork = !batch.isEmpty || isRolling
     if !batch.isEmpty { write(batch) }
     if isRolling { roll() }
+    // However much comes in, and the writer is never idle.
+    let dirtySince = monitor.withLock { self.dirtySince }
+    if let dirtySince, .now - dirtySince >= tuning.syncInterval { syncDirty() }
     return hadWork
   }
 
@@ -71,7 +75,7 @@ extension LogWriter {
 
     monitor.lock()
     writtenOffset = batch.range.upperBound
-    if configuration.durability == .fsync { syncedOffset = writtenOffset } else { isDirty = true }
+    if configuration.durability == .fsync { syncedOffset = writtenOffset } else { dirtySince = dirtySince ?? .now }
     noSpaceUntil = nil
     batch.reset()
     room.signalAll()
@@ -84,13 +88,13 @@ extension LogWriter {
     guard let active = monitor.withLock({ active }) else { return }
     do throws(DiskError) { try active.file.syncData() } catch { return fail(error) }
     monitor.withLock {
-      isDirty = false
+      dirtySince = nil
       syncedOffset = writtenOffset
     }
   }
 
   private func roll() {
-    if configuration.durability == .os && monitor.withLock({ isDirty }) { syncDirty() }
+    if configuration.durability == .os && monitor.withLock({ dirtySince != nil }) { syncDirty() }
     guard monitor.withLock({ failure == nil }) else { return }
     let (current, before) = monitor.withLock { (active, roomsMade) }
     let outcome = effects.roll(current)

@@ -64,8 +64,8 @@ final class LogWriter: @unchecked Sendable {
   var syncedOffset: Int
   /// Up to where it is written.
   var writtenOffset: Int
-  /// Written and not synced yet (durability `os`).
-  var isDirty = false
+  /// Since when something is written and not synced (durability `os`); nil when all is.
+  var dirtySince: ContinuousClock.Instant?
   var isWriterWaiting = false
   /// The active segment is to be changed: nothing is staged meanwhile.
   var isRollAsked = false
