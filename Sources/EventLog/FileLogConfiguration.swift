@@ -42,6 +42,8 @@ struct FileLogTuning: Sendable {
   var isInline = false
   /// How long nothing is tried after the disk was full.
   var retryAfterNoSpace: Duration = .seconds(1)
+  /// How long what is written may stay unsynced (durability `os`).
+  var syncInterval: Duration = .seconds(1)
   /// A staging buffer's bytes; there are two.
   var stagingSize = 4 * 1024 * 1024
   /// How many ranges above its low-water mark a lane may have before it isn't read further.

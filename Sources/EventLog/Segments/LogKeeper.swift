@@ -97,7 +97,9 @@ final class LogKeeper: @unchecked Sendable {
       do throws(DiskError) {
         if let active { try files.seal(active) }
       } catch {
-        return error.isOutOfSpace ? .blocked(.diskFull, stays: active) : .failed(error.description)
+        // After a failed sync, for want of space too, nobody knows whether the footer is there: nothing may follow it.
+        let mayGoOn = error.isOutOfSpace && error.operation != .sync
+        return mayGoOn ? .blocked(.diskFull, stays: active) : .failed(error.description)
       }
       if let refusal = makeRoom() { return .blocked(refusal, stays: nil) }
       let (end, accepted) = catalog.monitor.withLock { (catalog.publishedEnd, catalog.acceptedEvents) }
@@ -126,7 +128,8 @@ final class LogKeeper: @unchecked Sendable {
         logger.error(
           "the log is full, and its oldest segment can't be dropped since positions can't be written",
           ["why": .text(error.description)])
-        return .logFull
+        // Tried again by itself: nothing that is acknowledged would say when.
+        return .diskFull
       }
     }
     return nil

@@ -97,6 +97,9 @@ extension LogWriter {
 
   /// Segments were freed: what was refused for want of room may come in again.
   func roomWasMade() {
-    monitor.withLock { blocked = nil }
+    monitor.withLock {
+      roomsMade += 1
+      blocked = nil
+    }
   }
 }
