@@ -131,7 +131,7 @@ struct FormatTests {
     record.acceptedBase = -5
     record.logAccepted = 12
     record.countersSince = Timestamp(milliseconds: 77)
-    record.attachment = ["files": [1, "x", nil]]
+    record.attachment = ["files": [1, "x", .null]]
     let bytes = record.encoded
     guard case .record(let read) = PositionRecord.read(bytes, destination: "upstream") else {
       Issue.record("not read")
