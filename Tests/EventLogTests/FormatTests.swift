@@ -93,6 +93,14 @@ struct FormatTests {
       #expect(bytes.withUnsafeBytes { EventIndex.occurredAt($0.baseAddress!) } == index.occurredAt)
       #expect(index.isEncodable)
     }
+    // The year 9999 and times before it that no entry can hold.
+    let far: [(Int64, Int64)] = [(253_402_300_799_999, 1 << 47 - 1), (.max, 1 << 47 - 1), (.min, -1 << 47)]
+    for (milliseconds, held) in far {
+      let index = EventIndex(
+        idHigh: 1, idLow: 2, installHash: 3, userHash: 4, length: 5, nameOffset: 6, occurredAtOffset: 7,
+        occurredAt: Timestamp(milliseconds: milliseconds), flags: .clamped)
+      #expect(index.isEncodable && index.occurredAt == Timestamp(milliseconds: held))
+    }
     var bytes = [UInt8](repeating: 0, count: 48)
     bytes.withUnsafeMutableBytes { extremes[0].write(to: $0.baseAddress!) }
     #expect(hexText(bytes[0..<8]) == "0123456789abcdef")
