@@ -36,7 +36,7 @@ public final class FileLog: DurableLog {
     self.logger = logger
     self.newestRecordAtStart = newestRecordAtStart
     self.tornWrites = tornWrites
-    maintenance = LogMaintenance(files: keeper.files)
+    maintenance = LogMaintenance(keeper: keeper)
     if tuning.isInline {
       threads = []
     } else {
@@ -86,6 +86,9 @@ public final class FileLog: DurableLog {
 
   /// Syncs what is staged on the calling thread: for logs without threads.
   func syncInline() { while writer.runRound() {} }
+
+  /// Rewrites segments that hold little, on the calling thread: for logs without threads.
+  func maintainInline() { maintenance.lookInline() }
 
   public func close() {
     let isFirst = writer.monitor.withLock { !writer.isClosed }

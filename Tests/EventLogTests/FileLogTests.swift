@@ -81,4 +81,38 @@ struct FileLogTests {
     #expect(try one.readAll(.app("ios")).count == 200)
     #expect(try two.readAll(.all).count == 200)
   }
+
+  @Test("keeps a few events that are owed for long in small files, with their numbers, through a restart")
+  func rewriting() throws {
+    var fixture = fixture
+    fixture.tuning.rewriteAfter = .zero
+    fixture.tuning.rewriteAbove = 0
+    fixture.configuration.segmentSize = 16 * 1024
+    var log = try fixture.open()
+    var lanes = try log.subscribe("lanes", origin: .oldest)
+    for i in 0..<400 { log.put(app: i % 40 == 7 ? "held" : "ios", i..<i + 1, size: 100) }
+    #expect(try lanes.readAll(.app("held"), events: 3).count == 10)
+    lanes.acknowledge(.app("ios"), 1...400, Tally(.delivered, 390))
+    log.maintainInline()
+    let before = log.statistics.sizeBytes
+    try lanes.commit(attachment: nil)
+    log.maintainInline()
+    let after = log.statistics
+    #expect(after.segments > 5)
+    #expect(after.sizeBytes < before / 5)
+    #expect(try LogInspection.verify(directory.path).damages.isEmpty)
+    lanes.rewind(.app("held"))
+    let held = (0..<10).map { UInt64($0 * 40 + 8) }
+    #expect(try lanes.readAll(.app("held")).map(\.sequence) == held)
+    lanes.acknowledge(.app("held"), 1...50, Tally(.delivered, 2))
+    try lanes.commit(attachment: nil)
+    #expect(log.statistics.segments < after.segments)
+    log.close()
+    log = try fixture.open()
+    #expect(log.statistics.corruptRecords == 0)
+    lanes = try log.subscribe("lanes", origin: .oldest)
+    #expect(lanes.ledger == Ledger(accepted: 400, settled: Tally(.delivered, 392), waiting: 8))
+    #expect(try lanes.readAll(.app("held")).map(\.sequence) == Array(held.dropFirst(2)))
+    #expect(log.put(400..<401) == .stored(first: 401))
+  }
 }
