@@ -4,8 +4,9 @@ import Observability
 /// Copies what is still owed of a nearly finished segment into a small file, so that a few parked events don't pin a
 /// whole segment.
 ///
-/// Used by one thread.
-final class SegmentRewriter {
+/// `@unchecked`: a look around holds `monitor`, and nothing else touches what changes.
+final class SegmentRewriter: @unchecked Sendable {
+  private let monitor = Monitor()
   private let keeper: LogKeeper
   private var catalog: SegmentCatalog { keeper.catalog }
   private var files: SegmentFiles { keeper.files }
@@ -21,7 +22,9 @@ final class SegmentRewriter {
   }
 
   /// Rewrites every segment that has held little for long enough, when the log isn't small anyway.
-  func lookAround(isStopping: () -> Bool) {
+  func lookAround(isStopping: () -> Bool) { monitor.withLock { look(isStopping) } }
+
+  private func look(_ isStopping: () -> Bool) {
     let isLarge = Double(catalog.sizeBytes) > tuning.rewriteAbove * Double(keeper.configuration.maxSize)
     let candidates = isLarge ? self.candidates() : [:]
     let now = ContinuousClock.now
@@ -52,7 +55,7 @@ final class SegmentRewriter {
     return out
   }
 
-  func rewrite(_ segment: Segment) {
+  private func rewrite(_ segment: Segment) {
     guard let (records, arrivals) = keeper.commitments() else { return }
     let temporary = "\(files.directory)/\(SegmentName.filling(files.monitor.withLock { files.takeNumber() }))"
     do {

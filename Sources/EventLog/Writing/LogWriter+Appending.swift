@@ -68,6 +68,7 @@ extension LogWriter {
   private func askForSegment(_ time: Timestamp) {
     let before = rolls
     isRollAsked = true
+    rollAskedSince = .now
     rollTime = time
     if isWriterWaiting { work.signalAll() }
     while rolls == before && failure == nil && !isClosed { waitOrWork() }
