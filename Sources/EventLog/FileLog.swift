@@ -10,7 +10,8 @@ public final class FileLog: DurableLog {
   let writer: LogWriter
   let catalog: SegmentCatalog
   let files: SegmentFiles
-  let freeSpace: FreeSpace
+  /// Watches `min_free_disk` for the log; sinks on the same file system pause with it.
+  public let freeSpace: FreeSpace
   let corruptRecords: Counter
   let context: LogReadingContext
   let tuning: FileLogTuning

@@ -216,6 +216,9 @@ extension SegmentCatalog {
     }
   }
 
+  /// Where the frames of the active segment end; 0 without one.
+  var activeEnd: Int { monitor.withLock { segments.last.map { $0.isSealed ? 0 : $0.dataEnd } ?? 0 } }
+
   /// The number after the last event of the last segment; nil without one.
   var lastEnd: UInt64? { monitor.withLock { segments.last?.endSequence } }
 }

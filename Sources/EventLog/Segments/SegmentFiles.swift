@@ -137,7 +137,8 @@ final class SegmentFiles: @unchecked Sendable {
   ///
   /// - Returns: whether one was made.
   func fillAhead(isStopping: () -> Bool) -> Bool {
-    guard monitor.withLock({ spares.isEmpty }), !freeSpace.isLow,
+    // A relay that takes in little needs none for long.
+    guard monitor.withLock({ spares.isEmpty }), catalog.activeEnd > segmentSize / 8, !freeSpace.isLow,
       freeSpace.availableBytes > freeSpace.minimum + UInt64(segmentSize)
     else { return false }
     let number = monitor.withLock { takeNumber() }
