@@ -69,6 +69,7 @@ final class LogWriter: @unchecked Sendable {
   var isWriterWaiting = false
   /// The active segment is to be changed: nothing is staged meanwhile.
   var isRollAsked = false
+  var rollAskedSince = ContinuousClock.now
   /// When the frame was received that asks for it.
   var rollTime = Timestamp(milliseconds: 0)
   var rolls = 0
@@ -83,6 +84,9 @@ final class LogWriter: @unchecked Sendable {
   var remains: Range<Int>?
   var failure: String?
   var isClosed = false
+
+  /// When durability `os` last synced; of the writer's thread alone.
+  var lastSync = ContinuousClock.now
 
   init(
     configuration: FileLogConfiguration, tuning: FileLogTuning, freeSpace: FreeSpace, names: AppTable, logger: Logger,
@@ -108,5 +112,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// Whether anything waits for the disk, and since when.
-  var waitingSince: ContinuousClock.Instant? { monitor.withLock { writing.since ?? filling.since } }
+  var waitingSince: ContinuousClock.Instant? {
+    monitor.withLock { writing.since ?? filling.since ?? (isRollAsked ? rollAskedSince : nil) }
+  }
 }
