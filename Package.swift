@@ -70,8 +70,8 @@ let package = Package(
     room(
       "Relay",
       [
-        "Apps", "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "Ingest",
-        "JSON", "Observability", "Records", "Sinks", "StandIn",
+        "Apps", "CPlatform", "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer",
+        "Ingest", "JSON", "Observability", "Records", "Sinks", "StandIn",
       ]),
     room(
       "Commands",

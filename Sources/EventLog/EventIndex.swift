@@ -42,7 +42,7 @@ public struct EventIndex: Sendable, Equatable {
   public var nameOffset: Int
   /// Where the opening quote of the value of `occurred_at` stands, from the event's first byte; 0 when there is none.
   public var occurredAtOffset: Int
-  /// `occurred_at` as sent.
+  /// `occurred_at` as sent; one past what the log's format holds (the years 2491 BC to 6429) is its nearest end.
   public var occurredAt: Timestamp
   public var flags: Flags
 
@@ -57,7 +57,7 @@ public struct EventIndex: Sendable, Equatable {
     self.length = length
     self.nameOffset = nameOffset
     self.occurredAtOffset = occurredAtOffset
-    self.occurredAt = occurredAt
+    self.occurredAt = min(max(occurredAt, Self.occurredAtRange.lowerBound), Self.occurredAtRange.upperBound)
     self.flags = flags
   }
 }

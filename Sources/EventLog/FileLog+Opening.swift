@@ -62,6 +62,13 @@ extension FileLog {
       tuning: tuning, logger: logger, newestRecordAtStart: opening.newestReceivedAt, tornWrites: opening.tornWrites)
     try log.takeUp(records)
     log.register(metrics)
+    let found = log.statistics
+    logger.info(
+      "the log is open", about: directory,
+      [
+        "segments": .integer(found.segments), "bytes": .integer(found.sizeBytes),
+        "next": .integer(Int(found.nextSequence)),
+      ])
     return log
   }
 
@@ -95,7 +102,7 @@ extension FileLog {
       metrics: metrics, active: opening.active, given: given, nextSequence: opening.nextSequence)
     writer.failure = opening.failure
     writer.effects = LogWriter.Effects(
-      publish: { keeper.publish($0, $1) }, wake: { keeper.wake() }, roll: { keeper.roll($0) },
+      publish: { keeper.publish($0, $1) }, wake: { keeper.wake() }, roll: { keeper.roll($0, at: $1) },
       leaveSign: {
         _ = try? keeper.catalog.disk.open("\(keeper.catalog.directory)/\(SegmentName.failureSign)", .create)
       })

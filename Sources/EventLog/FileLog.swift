@@ -10,7 +10,8 @@ public final class FileLog: DurableLog {
   let writer: LogWriter
   let catalog: SegmentCatalog
   let files: SegmentFiles
-  let freeSpace: FreeSpace
+  /// Watches `min_free_disk` for the log; sinks on the same file system pause with it.
+  public let freeSpace: FreeSpace
   let corruptRecords: Counter
   let context: LogReadingContext
   let tuning: FileLogTuning
@@ -36,7 +37,7 @@ public final class FileLog: DurableLog {
     self.logger = logger
     self.newestRecordAtStart = newestRecordAtStart
     self.tornWrites = tornWrites
-    maintenance = LogMaintenance(files: keeper.files)
+    maintenance = LogMaintenance(keeper: keeper)
     if tuning.isInline {
       threads = []
     } else {
@@ -48,7 +49,8 @@ public final class FileLog: DurableLog {
     }
   }
 
-  deinit { close() }
+  /// Ends the threads. Only ``close()`` also leaves the mark of a clean end.
+  deinit { stop() }
 
   public func append(_ draft: borrowing FrameDraft, completion: @escaping @Sendable (AppendOutcome) -> Void) {
     writer.append(draft, completion: completion)
@@ -86,9 +88,19 @@ public final class FileLog: DurableLog {
   /// Syncs what is staged on the calling thread: for logs without threads.
   func syncInline() { while writer.runRound() {} }
 
+  /// Rewrites segments that hold little, on the calling thread: for logs without threads.
+  func maintainInline() { maintenance.lookInline() }
+
   public func close() {
+    let isFirst = writer.monitor.withLock { !writer.isClosed }
+    if tuning.isInline { syncInline() }
+    stop()
+    if isFirst { writer.leaveMark() }
+  }
+
+  private func stop() {
     maintenance.stop()
-    writer.close(threads.first)
+    writer.stop()
     for thread in threads { thread.join() }
   }
 }

@@ -49,6 +49,12 @@ struct FileLogTuning: Sendable {
   /// How many ranges above its low-water mark a lane may have before it isn't read further.
   var intervalsMax = 4096
   var sparesMax = 2
+  /// A finished segment is rewritten when it holds no more than this part of its events that are owed ...
+  var rewriteBelow = 0.125
+  /// ... and that has not changed for so long ...
+  var rewriteAfter: Duration = .seconds(60)
+  /// ... and the log takes more than this part of its size.
+  var rewriteAbove = 0.25
   /// Draws what names a segment's life.
   var random: @Sendable () -> UInt64 = {
     var generator = SystemRandomNumberGenerator()

@@ -56,17 +56,7 @@ final class Connection {
 
   /// The whole head is there: decides what becomes of the request.
   func headEnded(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> MHD_Result {
-    var head = RequestHead()
-    withUnsafeMutablePointer(to: &head) { head in
-      _ = MHD_get_connection_values_n(
-        handle, .HEADER_KIND,
-        { context, _, name, nameLength, value, valueLength in
-          context!.assumingMemoryBound(to: RequestHead.self).pointee.note(
-            name: UnsafeRawBufferPointer(start: name, count: nameLength),
-            value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
-          return MHD_Result.YES
-        }, head)
-    }
+    let head = readHead()
     let exchange = Exchange(
       method: String(cString: method), target: target ?? Target(UnsafeRawBufferPointer(start: nil, count: 0)),
       handle: handle, connection: self, mailbox: listener.mailbox)
@@ -90,6 +80,25 @@ final class Connection {
       }
       return collect(head, limit: max(limit, 0))
     }
+  }
+
+  private func readHead() -> RequestHead {
+    var noted = (head: RequestHead(), layout: HeadLayout())
+    withUnsafeMutablePointer(to: &noted) { noted in
+      _ = MHD_get_connection_values_n(
+        handle, .HEADER_KIND,
+        { context, _, name, nameLength, value, valueLength in
+          let noted = context!.assumingMemoryBound(to: (head: RequestHead, layout: HeadLayout).self)
+          let name = UnsafeRawBufferPointer(start: name, count: nameLength)
+          let value = UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength)
+          noted.pointee.layout.note(name: name, value: value)
+          noted.pointee.head.note(name: name, value: value)
+          return MHD_Result.YES
+        }, noted)
+    }
+    noted.layout.finish()
+    noted.head.hasBadLayout = noted.layout.isBroken
+    return noted.head
   }
 
   /// Answers before the body: at once when the client waits to be told to send it, else after throwing it away.

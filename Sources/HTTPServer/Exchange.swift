@@ -7,6 +7,7 @@ final class Exchange: HTTPExchange {
   let path: String
   let query: String?
 
+  /// Unchecked because the library's pointer is in it, which is only used under the lock.
   private struct State: @unchecked Sendable {
     /// The library's connection, good until the request is complete; always used under the lock.
     var handle: OpaquePointer?
@@ -34,14 +35,18 @@ final class Exchange: HTTPExchange {
   func header(_ name: StaticString) -> String? {
     state.withLock { state in
       guard let handle = state.handle else { return nil }
-      var value: UnsafePointer<CChar>?
-      var length = 0
-      let found = name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount) {
-        MHD_lookup_connection_value_n(handle, .HEADER_KIND, $0, name.utf8CodeUnitCount, &value, &length)
+      var search = HeaderSearch(name)
+      withUnsafeMutablePointer(to: &search) { search in
+        _ = MHD_get_connection_values_n(
+          handle, .HEADER_KIND,
+          { context, _, name, nameLength, value, valueLength in
+            context!.assumingMemoryBound(to: HeaderSearch.self).pointee.note(
+              name: UnsafeRawBufferPointer(start: name, count: nameLength),
+              value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
+            return MHD_Result.YES
+          }, search)
       }
-      guard found == MHD_Result.YES else { return nil }
-      guard let value else { return "" }
-      return String(decoding: UnsafeRawBufferPointer(start: value, count: length).trimmed, as: UTF8.self)
+      return search.value
     }
   }
 

@@ -7,7 +7,8 @@ public protocol HTTPExchange: AnyObject, Sendable {
   /// What stands behind the `?`, as sent; nil without one.
   var query: String? { get }
 
-  /// A header's value without the white space around it, by its name in any case; nil when it wasn't sent.
+  /// A header's value without the white space around it, by its name in any case; nil when it wasn't sent. One that was
+  /// sent more than once has all its different values, in their order and joined by `, `.
   func header(_ name: StaticString) -> String?
 
   /// The decoded body; readable for at least 64 bytes past its end. Good from `handle` until `respond` is called.

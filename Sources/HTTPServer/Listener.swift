@@ -144,6 +144,8 @@ final class Listener {
 
   /// Waits until there is something to do.
   private func sleep() {
+    // The last connection may have ended in this turn: then there is nothing to wait for.
+    if isStopping, connections.isEmpty { return }
     var pending: UInt64 = 0
     let isBusy = (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps()
     // What the library has read already can't be seen any more: who is watched is looked at before its next turn.

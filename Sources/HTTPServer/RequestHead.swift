@@ -14,13 +14,15 @@ struct RequestHead {
   private var hosts = 0
   private var hasBadName = false
   private var hasBadLength = false
+  /// Set when the head's lines aren't what they seem.
+  var hasBadLayout = false
 
   init() {}
 
   /// Takes a header in, in the order they came.
   mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     // Who comes before us may have read such a name as another one.
-    if let first = name.first, let last = name.last { if first <= 0x20 || last <= 0x20 { hasBadName = true } }
+    for byte in name where byte <= 0x20 { hasBadName = true }
     switch name.count {
     case 4 where name.isToken("host"):
       hosts += 1
@@ -35,7 +37,8 @@ struct RequestHead {
       encoding = contentEncodings > 1 ? .unknown : Self.encoding(value.trimmed)
     case 17 where name.isToken("transfer-encoding"):
       transferEncodings += 1
-      isChunked = transferEncodings == 1 && value.trimmed.isToken("chunked")
+      // As the library compares it: with a blank behind it, it would wait for a body without end.
+      isChunked = transferEncodings == 1 && value.isToken("chunked")
     default: break
     }
   }
@@ -50,7 +53,8 @@ struct RequestHead {
 
   /// What is wrong with the way the body's end is told; nil when nothing is.
   func badFraming(isHTTP10: Bool) -> String? {
-    if hasBadName { return "white space around a header's name" }
+    if hasBadLayout { return "a header that goes on in a further line, or has a zero byte" }
+    if hasBadName { return "white space in or around a header's name" }
     if hosts == 0, !isHTTP10 { return "no Host" }
     if hosts > 1 { return "more than one Host" }
     if contentLengths > 1 { return "more than one Content-Length" }

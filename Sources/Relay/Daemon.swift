@@ -1,3 +1,4 @@
+import CPlatform
 import Clocks
 import Configuration
 import EventLog
@@ -46,6 +47,8 @@ public final class Daemon: Sendable {
   /// Runs until a signal says stop. To be called once.
   /// - Returns: the process's exit code: 0 after a clean stop, 1 when the relay couldn't start.
   public func run() async -> Int32 {
+    // A burst of large bodies must not be remembered in memory.
+    platform_map_large_memory()
     Signals.block()
     let signals = Signals.stream()
     let manager = ServiceManager(environment: environment)

@@ -33,7 +33,9 @@ final class Destinations: Sendable {
       logger: daemon.logger)
     upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
     upstream = UpstreamDestination(
-      configuration: UpstreamConfiguration(configuration.upstream, url: upstreamURL, adopts: daemon.options.adopts),
+      // (The stand-in has another port at each start, and a data directory of its own: it's still the same upstream.)
+      configuration: UpstreamConfiguration(
+        configuration.upstream, url: upstreamURL, adopts: daemon.options.adopts || daemon.options.standsIn),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
       logger: daemon.logger)

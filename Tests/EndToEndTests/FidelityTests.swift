@@ -73,6 +73,25 @@ extension EndToEnd {
       #expect(upstream.record.value.events[old.id]?.map { String(decoding: $0, as: UTF8.self) } == [forwarded])
     }
 
+    @Test("a time from the farthest past or future is clamped like any other, its neighbours unharmed")
+    func farTimes() async throws {
+      let directory = TemporaryDirectory()
+      let upstream = try ScriptedUpstream()
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
+      let times = [
+        "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "1970-01-01T00:00:00Z", "6429-10-17T02:45:55.328Z",
+        "9999-12-31T23:59:60-23:59",
+      ]
+      var events = times.enumerated().map { Self.event($0, "", time: $1) }
+      events.append(Self.event(events.count, "", time: TestEvent.now))
+      let answer = try await relay.post(TestEvent.batch(events))
+      #expect(answer.json?["accepted"]?.integer() == events.count)
+      #expect(answer.json?["clamped"]?.array?.map { $0["index"]?.integer() } == times.indices.map { $0 })
+      #expect(try await relay.flush() == 0)
+      #expect(sinkLines(directory).count == events.count)
+      #expect(upstream.record.value.order == events.map(\.id))
+    }
+
     @Test("an identify is sent in its place among the same install's events")
     func identify() async throws {
       let directory = TemporaryDirectory()

@@ -12,7 +12,7 @@ extension EndToEnd {
     func everythingArrives() async throws {
       let directory = TemporaryDirectory()
       let upstream = try ScriptedUpstream(keepsRequests: false)
-      let settings = RelaySettings(upstream: upstream, grace: "1s")
+      let settings = RelaySettings(upstream: upstream)
       let senders = Senders(eventCount: 10_000)
       var relay = try await RelayProcess(directory, settings)
       senders.relay(at: relay.ingest[0])

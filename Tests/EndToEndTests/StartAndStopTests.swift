@@ -11,7 +11,7 @@ extension EndToEnd {
     @Test("SIGTERM sends what waits, within the grace, and exits with 0")
     func drains() async throws {
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, linger: "10m"))
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream, linger: "10m", grace: "1m"))
       let events = (0..<150).map { TestEvent($0) }
       try await relay.accept(events)
       #expect(try await relay.stop() == 0)
@@ -23,7 +23,7 @@ extension EndToEnd {
     func keepsWhatWaits() async throws {
       let upstream = try ScriptedUpstream()
       upstream.refuseConnections()
-      let settings = RelaySettings(upstream: upstream, grace: "100ms")
+      let settings = RelaySettings(upstream: upstream)
       let relay = try await RelayProcess(directory, settings)
       let events = (0..<150).map { TestEvent($0) }
       try await relay.accept(events)

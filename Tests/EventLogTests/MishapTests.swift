@@ -54,7 +54,7 @@ struct MishapTests {
     let asked = Counter()
     writer.effects = LogWriter.Effects(
       publish: { _, _ in }, wake: {},
-      roll: { [unowned writer] _ in
+      roll: { [unowned writer] _, _ in
         asked.add()
         // Another thread frees a segment after the log was found full, and before the writer has noted that.
         if asked.value == 1 { writer.roomWasMade() }

@@ -144,10 +144,9 @@ struct LifecycleTests {
   func gone() async throws {
     let held = Held()
     try await withServer(held.handler) { server, port in
-      for _ in 0..<5 {
+      for count in 1...5 {
         let client = try RawClient(port: port)
         await client.send(post("going"))
-        let count = held.exchanges.value.count
         _ = await held.wait(for: count)
         client.reset()
       }
@@ -187,6 +186,24 @@ struct LifecycleTests {
     #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     #expect(access(path, F_OK) != 0)
     await server.stop(until: .now)
+  }
+
+  @Test("stops at once when all that is left is idle")
+  func stopIdle() async throws {
+    for count in 0..<20 {
+      let server = HTTPServer(
+        HTTPServerConfiguration(listen: [.tcp(host: "127.0.0.1", port: 0)]), handler: TestHandler(), logger: .silent)
+      try server.start()
+      guard case .tcp(_, let port) = server.addresses[0] else { return }
+      var clients: [RawClient] = []
+      for index in 0..<count % 4 {
+        clients.append(try RawClient(port: port))
+        await clients[index].send(post("x"))
+        #expect(try await clients[index].response().status == 200)
+      }
+      await server.stop(until: .now + .seconds(3600))
+      for client in clients { #expect(try await client.readToEnd().isEmpty) }
+    }
   }
 
   @Test("cuts what is left at the deadline; a body that is still being read stays")

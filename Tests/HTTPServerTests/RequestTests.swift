@@ -182,6 +182,14 @@ struct RequestTests {
       ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "other than chunked"),
       ("Content-Length : 3", "white space"),
       ("Transfer-Encoding : chunked", "white space"),
+      ("Transfer Encoding: chunked\r\nContent-Length: 3", "white space"),
+      ("Transfer-Encoding: chunked ", "other than chunked"),
+      ("Content-Length: 3\r\n Transfer-Encoding: chunked", "further line"),
+      ("Content-Length:\r\n 3", "further line"),
+      ("Content: 3\r\n\t-Length", "further line"),
+      ("X-A: 1\r\n  2\r\n 3\r\nContent-Length: 3", "further line"),
+      ("Content-Length: 3\u{0}7", "zero byte"),
+      ("X-A: \u{0}a\r\nContent-Length: 3", "zero byte"),
       ("Host: other\r\nContent-Length: 3", "more than one Host"),
     ])
   func badFraming(headers: String, detail: String) async throws {
@@ -224,6 +232,56 @@ struct RequestTests {
       let client = try RawClient(port: port)
       await client.send("\u{1}\u{2}\u{3}\r\n\r\n")
       _ = try await client.readToEnd()
+    }
+  }
+
+  @Test("have headers of any size and place, with blanks and bare line feeds as they may be")
+  func layouts() async throws {
+    let handler = TestHandler(onHandle: { exchange in
+      exchange.respond(HTTPResponse(status: 200, body: Array((exchange.header("X-Last") ?? "-").utf8)))
+    })
+    try await withServer(handler) { _, port in
+      let client = try RawClient(port: port)
+      var requests: [[UInt8]] = []
+      for round in 0..<40 {
+        let filler = String(repeating: "v", count: round * round * 12)
+        let blanks = String(repeating: round % 2 == 0 ? " " : "\t", count: round)
+        let head = "POST / HTTP/1.1\r\nHost: h\r\nX-Filler:\(filler)\r\nX-Empty:\r\nX-Last:\(blanks)\(round)\(blanks)"
+        let text = head + "\r\nContent-Length:\(blanks)2\r\n\r\nhi"
+        requests.append(
+          Array(
+            (round % 3 == 0
+              ? text.split(separator: "\r\n", omittingEmptySubsequences: false)
+                .joined(separator: "\n") : text).utf8))
+      }
+      // Whole, all at once, and in pieces that cut lines anywhere.
+      for request in requests { await client.send(request) }
+      for round in requests.indices { #expect(try await client.response().text == "\(round)") }
+      await client.send(Array(requests.joined()))
+      for round in requests.indices { #expect(try await client.response().text == "\(round)") }
+      for (round, request) in requests.enumerated() {
+        for start in stride(from: 0, to: request.count, by: 7 + round * 13) {
+          await client.send(Array(request[start..<min(start + 7 + round * 13, request.count)]))
+        }
+        #expect(try await client.response().text == "\(round)")
+      }
+    }
+  }
+
+  @Test("with a header more than once have all its different values")
+  func repeated() async throws {
+    let handler = TestHandler(onHandle: { exchange in
+      exchange.respond(HTTPResponse(status: 200, body: Array((exchange.header("X-Key") ?? "-").utf8)))
+    })
+    try await withServer(handler) { _, port in
+      let client = try RawClient(port: port)
+      for (headers, value) in [
+        ("X-Key: a\r\nx-key: a", "a"), ("X-Key: a\r\nX-KEY: b\r\nX-Key: a", "a, b"), ("X-Key:\r\nX-Key: b", ", b"),
+        ("X-Keys: a\r\nX-Ke: b", "-"),
+      ] {
+        await client.send("GET / HTTP/1.1\r\nHost: h\r\n\(headers)\r\n\r\n")
+        #expect(try await client.response().text == value)
+      }
     }
   }
 

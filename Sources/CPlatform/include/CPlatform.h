@@ -1,4 +1,4 @@
-/// What the relay needs of the processor that Swift can't reach by itself.
+/// What the relay needs of the processor and the C library that Swift can't reach by itself.
 #ifndef CPLATFORM_H
 #define CPLATFORM_H
 
@@ -11,5 +11,10 @@ uint32_t platform_crc32c(uint32_t crc, const void *bytes, size_t length);
 
 /// Names the calling thread, for tools that list threads; what is past 15 bytes is cut off.
 void platform_name_thread(const char *name);
+
+/// Has pieces of memory of 128 KiB and more mapped by themselves, so that the system gets each back as soon as it is
+/// freed. Otherwise the C library, once a large piece was freed, takes the next ones from its heaps, and those keep what
+/// a burst of large pieces needed.
+void platform_map_large_memory(void);
 
 #endif

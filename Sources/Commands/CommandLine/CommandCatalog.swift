@@ -4,6 +4,8 @@ import Configuration
 enum CommandCatalog {
   static let all: [Command] = [
     .run, .check, .upstream, .send, .validate, .status, .flush, .deadLettersList, .deadLettersShow, .deadLettersExport,
+    .logInspect,
+    .logVerify,
   ]
 
   /// The commands of a group: `dead-letters`.

@@ -5,6 +5,8 @@ extension EventIndex {
   static let encodedSize = 48
   /// Lengths and offsets are packed into 21 bits.
   static let lengthMax = 1 << 21 - 1
+  /// 48 bits of milliseconds, signed: the years 2491 BC to 6429.
+  static let occurredAtRange = Timestamp(milliseconds: -1 << 47)...Timestamp(milliseconds: 1 << 47 - 1)
 
   /// Writes the entry's 48 bytes.
   @inline(__always)
@@ -16,7 +18,6 @@ extension EventIndex {
     start.put(userHash, 24)
     let packed = UInt64(length) | UInt64(nameOffset) << 21 | UInt64(occurredAtOffset) << 42
     start.put(packed, 32)
-    // 48 bits of milliseconds, signed: the years 2491 BC to 6429.
     let time = UInt64(bitPattern: occurredAt.milliseconds)
     start.put(UInt32(truncatingIfNeeded: time), 40)
     start.put(UInt16(truncatingIfNeeded: time >> 32), 44)
@@ -50,6 +51,6 @@ extension EventIndex {
   /// Whether every field fits its place in the entry.
   var isEncodable: Bool {
     length > 0 && length <= Self.lengthMax && nameOffset >= 0 && nameOffset <= Self.lengthMax && occurredAtOffset >= 0
-      && occurredAtOffset <= Self.lengthMax && occurredAt.milliseconds >= -1 << 47 && occurredAt.milliseconds < 1 << 47
+      && occurredAtOffset <= Self.lengthMax && Self.occurredAtRange.contains(occurredAt)
   }
 }

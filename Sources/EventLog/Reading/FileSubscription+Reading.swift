@@ -63,7 +63,32 @@ extension FileSubscription {
       state.cursor = max(state.cursor, result.next)
       if !state.isReady { ready.remove(state.app) }
       if hasEvents { return .done }
+      if result.isAtEnd { recount(state) }
       return result.isAtEnd && result.lost.isEmpty ? .nothing : .again
     }
+  }
+
+  /// Finds what a segment's footer promised and its frames, read through since, don't hold: damage that took the name of
+  /// an app along.
+  private func recount(_ state: LaneState) {
+    let (rebuilt, rebuilds) = catalog.monitor.withLock { (catalog.rebuilt, catalog.rebuilds) }
+    guard rebuilds > state.rebuildsSeen, seen > state.marks.low + 1 else { return }
+    var found = 0
+    do throws(LogError) {
+      for gap in state.marks.unsettled(in: state.marks.low + 1...seen - 1) {
+        try state.directory.count(catalog, in: gap) { _, events in found += events }
+      }
+    } catch { return }
+    state.rebuildsSeen = rebuilds
+    var missing = state.pending - found
+    guard missing > 0 else { return }
+    settled.add(.lost, UInt64(missing))
+    state.pending -= missing
+    for segment in rebuilt where missing > 0 {
+      let part = min(missing, owed[segment.number, default: 0])
+      owed[segment.number, default: 0] -= part
+      missing -= part
+    }
+    if state.pending == 0 { settleEmpty(state) }
   }
 }

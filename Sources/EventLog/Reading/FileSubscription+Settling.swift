@@ -42,17 +42,14 @@ extension FileSubscription {
   func settle(_ lane: LaneState, _ range: ClosedRange<UInt64>, assumed: Int) -> Int {
     guard range.lowerBound < seen, lane.pending > 0 else { return 0 }
     let range = range.lowerBound...min(range.upperBound, seen - 1)
-    var count = 0
+    var count: Int
     do throws(LogError) {
-      for gap in lane.marks.unsettled(in: range) {
-        try lane.directory.count(catalog, in: gap) { segment, events in
-          count += events
-          if events > 0 { owed[segment.number, default: 0] -= events }
-        }
-      }
+      let found = try countUnsettled(lane, range)
+      count = found.values.reduce(0, +)
+      for (segment, events) in found { owed[segment, default: 0] -= events }
     } catch {
       logger.warning("a segment's directory can't be read", about: destination, ["why": .text(error.description)])
-      count = min(assumed, lane.pending)
+      count = assumed
     }
     count = min(count, lane.pending)
     guard count > 0 else { return 0 }
@@ -62,19 +59,39 @@ extension FileSubscription {
     return count
   }
 
+  /// Events of a range that are not settled, by the number of their segment.
+  private func countUnsettled(_ lane: LaneState, _ range: ClosedRange<UInt64>) throws(LogError) -> [UInt64: Int] {
+    while true {
+      var found: [UInt64: Int] = [:]
+      do throws(LogError) {
+        for gap in lane.marks.unsettled(in: range) {
+          try lane.directory.count(catalog, in: gap) { segment, events in
+            if events > 0 { found[segment.number, default: 0] += events }
+          }
+        }
+        return found
+      } catch {
+        // A segment that was rewritten meanwhile has another in its place.
+        if !error.isSegmentRemoved { throw error }
+      }
+    }
+  }
+
   /// Moves the low-water mark over what is settled.
   private func advance(_ lane: LaneState) {
-    if lane.pending == 0 {
-      lane.marks.settle(through: max(lane.last, lane.marks.above.last?.upperBound ?? 0))
-      lane.oldest = nil
-      ready.remove(lane.app)
-      return
-    }
+    if lane.pending == 0 { return settleEmpty(lane) }
     while let first = lane.marks.above.first, let oldest = oldest(lane), oldest.sequence >= first.lowerBound {
       lane.marks.settle(through: max(first.upperBound, oldest.sequence - 1))
       lane.oldest = nil
     }
     if !lane.isReady { ready.remove(lane.app) }
+  }
+
+  /// Nothing of the lane is owed: its positions come down to one number.
+  func settleEmpty(_ lane: LaneState) {
+    lane.marks.settle(through: max(lane.last, lane.marks.above.last?.upperBound ?? 0))
+    lane.oldest = nil
+    ready.remove(lane.app)
   }
 
   /// The lane's oldest event that is not settled.

@@ -16,6 +16,8 @@ final class LaneState {
   var epoch = 0
   /// The oldest event not settled, when it is known.
   var oldest: (sequence: UInt64, receivedAt: Timestamp)?
+  /// How many directories made anew it has been counted with.
+  var rebuildsSeen = 0
   /// For looking into directories when something is settled.
   var directory: DirectoryCursor
   let reader: LaneReader

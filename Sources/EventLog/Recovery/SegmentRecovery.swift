@@ -21,8 +21,6 @@ struct SegmentRecovery {
   private(set) var damages: [Damage] = []
   /// A write that never ended: to be copied aside and written over.
   private(set) var torn: Range<Int>?
-  /// The tail was safe once and is gone: numbers up to the newest position must not be given out again.
-  private(set) var isTailDamaged = false
 
   private let header: SegmentHeader
   private let names: AppTable
@@ -56,7 +54,9 @@ struct SegmentRecovery {
     // Numbers that no damage explains were given up by a write that failed.
     syncedOffset = max(syncedOffset, Int(clamping: frame.syncedOffset))
     if !frame.isMark {
-      if frame.firstSequence > endSequence { lose(endSequence..<frame.firstSequence, offset: dataEnd, end: offset) }
+      if frame.firstSequence > endSequence && !header.isRewritten {
+        lose(endSequence..<frame.firstSequence, offset: dataEnd, end: offset)
+      }
       add(frame, offset, app, occurredAt)
     }
     dataEnd = offset + frame.length
@@ -84,7 +84,9 @@ struct SegmentRecovery {
           damages.append(Damage(offset: offset, end: end, lost: endSequence..<endSequence, app: nil))
           continue
         }
-        if header.firstSequence > endSequence { lose(endSequence..<header.firstSequence, offset: dataEnd, end: offset) }
+        if header.firstSequence > endSequence && !self.header.isRewritten {
+          lose(endSequence..<header.firstSequence, offset: dataEnd, end: offset)
+        }
         damages.append(
           Damage(offset: offset, end: end, lost: header.firstSequence..<header.endSequence, app: app))
         add(header, offset, app, TimeRange(), isDamaged: true)
@@ -146,10 +148,13 @@ struct SegmentRecovery {
           damages.append(
             Damage(offset: range.lowerBound, end: range.upperBound, lost: endSequence..<endSequence, app: nil))
         }
-        isTailDamaged = true
       }
     }
     guard let knownEnd, knownEnd > endSequence else { return }
+    if header.isRewritten && damages.last?.lost.isEmpty != true {
+      endSequence = knownEnd
+      return
+    }
     if damages.last?.lost.isEmpty != true {
       damages.append(Damage(offset: dataEnd, end: dataEnd, lost: endSequence..<endSequence, app: nil))
     }

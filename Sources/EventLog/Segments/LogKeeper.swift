@@ -18,6 +18,8 @@ final class LogKeeper: @unchecked Sendable {
   private var subscriptions: [String: FileSubscription] = [:]
   /// Destinations whose record can't be read: nothing is freed while there is one.
   private var unreadable: [String: LogError] = [:]
+  /// Counts destinations that came.
+  private var arrivals = 0
 
   init(
     files: SegmentFiles, store: PositionStore, configuration: FileLogConfiguration, logger: Logger,
@@ -53,6 +55,7 @@ final class LogKeeper: @unchecked Sendable {
     try monitor.withLock { () throws(LogError) in
       let subscription = try make()
       subscriptions[subscription.destination] = subscription
+      arrivals += 1
     }
   }
 
@@ -78,6 +81,32 @@ final class LogKeeper: @unchecked Sendable {
     }
   }
 
+  /// What is owed to whom as far as is on disk, and how many destinations had come by then; nil when that isn't known.
+  func commitments() -> (records: [PositionRecord], arrivals: Int)? {
+    monitor.withLock {
+      guard unreadable.isEmpty, !subscriptions.isEmpty else { return nil }
+      return (subscriptions.values.map { one in one.monitor.withLock { one.committed } }, arrivals)
+    }
+  }
+
+  /// Does something while no destination can come, if none has since.
+  func ifNobodyCame<Failure: Error>(since arrivals: Int, _ body: () throws(Failure) -> Bool) throws(Failure) -> Bool {
+    try monitor.withLock { () throws(Failure) in self.arrivals == arrivals ? try body() : false }
+  }
+
+  /// The most that any destination is owed of a segment, as far as is on disk; nil when all of it may be.
+  func owedMost(of segment: Segment, end: UInt64) -> Int? {
+    var most = 0
+    for subscription in all {
+      let owed: Int? = subscription.monitor.withLock {
+        end <= subscription.committed.through ? subscription.committedOwed[segment.number, default: 0] : nil
+      }
+      guard let owed else { return nil }
+      most = max(most, owed)
+    }
+    return most
+  }
+
   // MARK: The writer's effects
 
   func publish(_ batch: StagingBuffer, _ segment: Segment) {
@@ -92,7 +121,7 @@ final class LogKeeper: @unchecked Sendable {
   }
 
   /// Seals the active segment and opens the next, making room for it first where that is allowed.
-  func roll(_ active: LogWriter.ActiveSegment?) -> LogWriter.RollOutcome {
+  func roll(_ active: LogWriter.ActiveSegment?, at time: Timestamp) -> LogWriter.RollOutcome {
     files.monitor.withLock {
       do throws(DiskError) {
         if let active { try files.seal(active) }
@@ -105,7 +134,8 @@ final class LogKeeper: @unchecked Sendable {
       let (end, accepted) = catalog.monitor.withLock { (catalog.publishedEnd, catalog.acceptedEvents) }
       do throws(DiskError) {
         return .opened(
-          try files.open(firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted))
+          try files.open(
+            firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted, createdAt: time))
       } catch {
         logger.error("no new segment can be made", about: catalog.directory, ["why": .text(error.description)])
         return error.operation == .sync ? .failed(error.description) : .blocked(.diskFull, stays: nil)

@@ -20,6 +20,9 @@ final class SegmentCatalog: @unchecked Sendable {
   private(set) var segments: [Segment] = []
   private var recentFiles: [any DiskFile] = []
   private var recentAt = 0
+  /// Sealed segments whose directory was made anew: it may know of fewer events of an app than the footer did.
+  private(set) var rebuilt: [Segment] = []
+  private(set) var rebuilds = 0
   /// The number after the last event that readers may see.
   private(set) var publishedEnd: UInt64
   /// Events taken in since the data directory was made, up to `publishedEnd`.
@@ -103,11 +106,19 @@ final class SegmentCatalog: @unchecked Sendable {
       if monitor.withLock({ segment.directory == nil }) { entries.removeAll(keepingCapacity: true) }
       return
     }
-    let file = try file(of: segment)
+    let file: any DiskFile
+    do throws(LogError) {
+      file = try self.file(of: segment)
+    } catch {
+      if monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }
+      throw error
+    }
     let isWhole = try asLogError { () throws(DiskError) in
       try SegmentFooter.readChunk(chunk, of: share, footerOffset: segment.footerOffset, file, into: &entries)
     }
-    if isWhole || monitor.withLock({ segment.isRemoved }) { return }
+    // (Then what lies under its name is another one.)
+    if monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }
+    if isWhole { return }
     logger.warning(
       "part of a segment's directory is damaged: the segment is read through instead", about: segment.path)
     try rebuildDirectory(of: segment, file)
@@ -115,12 +126,13 @@ final class SegmentCatalog: @unchecked Sendable {
   }
 
   private func rebuildDirectory(of segment: Segment, _ file: any DiskFile) throws(LogError) {
-    let header = SegmentHeader(
-      life: segment.life, number: segment.number, firstSequence: segment.firstSequence,
-      previousEnd: segment.previousEnd, acceptedBefore: segment.acceptedBefore, createdAt: segment.createdAt)
     let recovery = try SegmentRecovery(
-      file, header, end: segment.footerOffset, knownEnd: segment.endSequence, floor: 0, names: names)
-    monitor.withLock { segment.directory = recovery.directory }
+      file, segment.header, end: segment.footerOffset, knownEnd: segment.endSequence, floor: 0, names: names)
+    monitor.withLock {
+      segment.directory = recovery.directory
+      rebuilt.append(segment)
+      rebuilds += 1
+    }
   }
 
   // MARK: Changing
@@ -155,9 +167,23 @@ final class SegmentCatalog: @unchecked Sendable {
     monitor.withLock {
       segments.removeAll { $0 === segment }
       segment.isRemoved = true
+      rebuilt.removeAll { $0 === segment }
       recentFiles.removeAll { $0 === segment.openFile }
       recentAt = 0
       return segment.openFile == nil
+    }
+  }
+
+  /// Puts a rewritten copy in a segment's place; false when the segment has gone meanwhile.
+  func replace(_ segment: Segment, with copy: Segment) -> Bool {
+    monitor.withLock {
+      guard !segment.isRemoved, let at = segments.firstIndex(where: { $0 === segment }) else { return false }
+      segments[at] = copy
+      segment.isRemoved = true
+      rebuilt.removeAll { $0 === segment }
+      recentFiles.removeAll { $0 === segment.openFile }
+      recentAt = 0
+      return true
     }
   }
 
@@ -189,6 +215,9 @@ extension SegmentCatalog {
       segments.reduce(0) { $0 + ($1.isSealed ? $1.fileSize : $1.isEmpty ? 0 : $1.dataEnd) }
     }
   }
+
+  /// Where the frames of the active segment end; 0 without one.
+  var activeEnd: Int { monitor.withLock { segments.last.map { $0.isSealed ? 0 : $0.dataEnd } ?? 0 } }
 
   /// The number after the last event of the last segment; nil without one.
   var lastEnd: UInt64? { monitor.withLock { segments.last?.endSequence } }

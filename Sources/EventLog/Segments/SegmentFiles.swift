@@ -17,8 +17,8 @@ final class SegmentFiles: @unchecked Sendable {
   let clock: WallClock
   let logger: Logger
   let tuning: FileLogTuning
-  private var disk: any Disk { catalog.disk }
-  private var directory: String { catalog.directory }
+  var disk: any Disk { catalog.disk }
+  var directory: String { catalog.directory }
 
   // Guarded by `monitor`.
 
@@ -41,7 +41,7 @@ final class SegmentFiles: @unchecked Sendable {
 
   var spareCount: Int { monitor.withLock { spares.count } }
 
-  private func takeNumber() -> UInt64 {
+  func takeNumber() -> UInt64 {
     nextNumber += 1
     return nextNumber - 1
   }
@@ -49,16 +49,16 @@ final class SegmentFiles: @unchecked Sendable {
   /// Makes the next segment, from a spare file where there is one. Called with the lock held.
   ///
   /// Its header is durable under its name before any frame is written.
-  func open(firstSequence: UInt64, previousEnd: UInt64, acceptedBefore: UInt64) throws(DiskError)
+  func open(firstSequence: UInt64, previousEnd: UInt64, acceptedBefore: UInt64, createdAt: Timestamp) throws(DiskError)
     -> LogWriter.ActiveSegment
   {
     let number = takeNumber()
     let path = "\(directory)/\(SegmentName.segment(number))"
     let header = SegmentHeader(
       life: tuning.random(), number: number, firstSequence: firstSequence, previousEnd: previousEnd,
-      acceptedBefore: acceptedBefore, createdAt: clock.now)
+      acceptedBefore: acceptedBefore, createdAt: createdAt)
     let temporary: String
-    let file: any DiskFile
+    var file: any DiskFile
     if let spare = spares.popLast() {
       temporary = spare.path
       file = try disk.open(spare.path, .readWrite)
@@ -74,6 +74,8 @@ final class SegmentFiles: @unchecked Sendable {
       try file.syncData()
       try disk.rename(temporary, to: path)
       try disk.syncDirectory(directory)
+      // Under its new name, so that errors name it.
+      file = try disk.open(path, .readWrite)
     } catch {
       try? disk.unlink(temporary)
       throw error
@@ -135,7 +137,8 @@ final class SegmentFiles: @unchecked Sendable {
   ///
   /// - Returns: whether one was made.
   func fillAhead(isStopping: () -> Bool) -> Bool {
-    guard monitor.withLock({ spares.isEmpty }), !freeSpace.isLow,
+    // A relay that takes in little needs none for long.
+    guard monitor.withLock({ spares.isEmpty }), catalog.activeEnd > segmentSize / 8, !freeSpace.isLow,
       freeSpace.availableBytes > freeSpace.minimum + UInt64(segmentSize)
     else { return false }
     let number = monitor.withLock { takeNumber() }
@@ -162,7 +165,14 @@ final class SegmentFiles: @unchecked Sendable {
       logger.warning("no spare segment can be prepared", about: directory, ["why": .text(error.description)])
       return false
     }
-    monitor.withLock { spares.append(spare) }
-    return true
+    return monitor.withLock {
+      // Finished segments may have become spares meanwhile.
+      guard spares.count < tuning.sparesMax else {
+        try? disk.unlink(spare.path)
+        return false
+      }
+      spares.append(spare)
+      return true
+    }
   }
 }

@@ -1,12 +1,11 @@
 import CPlatform
 import Glibc
+import Synchronization
 
 /// A thread outside Swift's cooperative pool, for work that blocks.
-///
-/// `@unchecked`: the handle is written once by the initialiser, and `join` is called by the owner alone.
-final class OwnThread: @unchecked Sendable {
-  private var handle = pthread_t()
-  private var isJoined = false
+final class OwnThread: Sendable {
+  /// Nil once it has been joined.
+  private let handle: Mutex<pthread_t?>
 
   private final class Body {
     let name: String
@@ -19,6 +18,7 @@ final class OwnThread: @unchecked Sendable {
 
   /// Starts a thread; `name` is what tools show, at most 15 bytes.
   init(name: String, run: @escaping @Sendable () -> Void) throws(LogError) {
+    var handle = pthread_t()
     let body = Unmanaged.passRetained(Body(name: name, run: run))
     let code = pthread_create(
       &handle, nil,
@@ -28,15 +28,18 @@ final class OwnThread: @unchecked Sendable {
         body.run()
         return nil
       }, body.toOpaque())
+    self.handle = Mutex(handle)
     guard code == 0 else {
       body.release()
       throw LogError("can't start the log's thread \(name): \(String(cString: strerror(code)))")
     }
   }
 
+  /// Waits until the thread has ended. Idempotent.
   func join() {
-    guard !isJoined else { return }
-    isJoined = true
-    pthread_join(handle, nil)
+    handle.withLock { handle in
+      if let running = handle { pthread_join(running, nil) }
+      handle = nil
+    }
   }
 }

@@ -5,7 +5,7 @@ extension LogWriter {
   func append(_ draft: borrowing FrameDraft, completion: @escaping @Sendable (AppendOutcome) -> Void) {
     // A draft that the format can't hold is a fault of the caller, whose own limits are far lower.
     guard let shape = FrameShape(draft), shape.length <= tuning.stagingSize else {
-      assertionFailure("a draft past the log's limits")
+      logger.error("events past the log's limits were refused: this is a fault of the program")
       return completion(.refused(.failed))
     }
     if freeSpace.isLow { return completion(.refused(.diskFull)) }
@@ -25,8 +25,8 @@ extension LogWriter {
     given.frames += 1
     given.apps.insert(note.app)
     nextSequence += UInt64(note.count)
-    let start = buffer.reserve(note)
     let life = active!.segment.life
+    let start = buffer.reserve(note, life: life)
     let syncedOffset = syncedOffset
     if isWriterWaiting { work.signalAll() }
     monitor.unlock()
@@ -49,7 +49,7 @@ extension LogWriter {
         waitOrWork()
       } else if !fitsSegment(note) {
         if let refusal = stillBlocked { return refusal }
-        askForSegment()
+        askForSegment(note.receivedAt)
         if let refusal = blocked?.refusal { return refusal }
       } else if filling.hasRoom(for: note.length) {
         return nil
@@ -61,14 +61,15 @@ extension LogWriter {
 
   /// Why no other segment can be had, as found a moment ago.
   private var stillBlocked: AppendRefusal? {
-    guard let blocked else { return nil }
-    if let until = blocked.until, ContinuousClock.now >= until { return nil }
+    guard let blocked, ContinuousClock.now < blocked.until else { return nil }
     return blocked.refusal
   }
 
-  private func askForSegment() {
+  private func askForSegment(_ time: Timestamp) {
     let before = rolls
     isRollAsked = true
+    rollAskedSince = .now
+    rollTime = time
     if isWriterWaiting { work.signalAll() }
     while rolls == before && failure == nil && !isClosed { waitOrWork() }
   }

@@ -30,14 +30,13 @@ extension LogWriter {
     monitor.lock()
     swap(&filling, &writing)
     let batch = writing
+    // Asked for later, while the lock is let go below, it must wait for what is staged by then.
+    let isRolling = isRollAsked
     while batch.copying > 0 {
       isWriterWaiting = true
       monitor.wait(for: work)
     }
     isWriterWaiting = false
-    // While the lock was let go of, more may have been staged for this segment before another was asked for: that is
-    // written first, or it would go to the next segment's file.
-    let isRolling = isRollAsked && filling.isEmpty
     let isFailed = failure != nil
     monitor.unlock()
     if isFailed { return false }
@@ -52,7 +51,10 @@ extension LogWriter {
   }
 
   private func write(_ batch: StagingBuffer) {
-    guard let active = monitor.withLock({ active }) else { return }
+    // (Checked since frames in another segment's file would be lost.)
+    guard let active = monitor.withLock({ active }), active.segment.life == batch.life else {
+      return fail("frames were staged for a segment that isn't the active one: this is a fault of the program")
+    }
     let start = ContinuousClock.now
     do throws(DiskError) {
       try clearRemains(active)
@@ -81,12 +83,14 @@ extension LogWriter {
     room.signalAll()
     monitor.unlock()
     effects.wake()
+    if configuration.durability == .os && ContinuousClock.now - lastSync > .seconds(1) { syncDirty() }
   }
 
   /// Syncs what durability `os` has answered already.
   private func syncDirty() {
     guard let active = monitor.withLock({ active }) else { return }
     do throws(DiskError) { try active.file.syncData() } catch { return fail(error) }
+    lastSync = .now
     monitor.withLock {
       dirtySince = nil
       syncedOffset = writtenOffset
@@ -96,8 +100,8 @@ extension LogWriter {
   private func roll() {
     if configuration.durability == .os && monitor.withLock({ dirtySince != nil }) { syncDirty() }
     guard monitor.withLock({ failure == nil }) else { return }
-    let (current, before) = monitor.withLock { (active, roomsMade) }
-    let outcome = effects.roll(current)
+    let (current, time, before) = monitor.withLock { (active, rollTime, roomsMade) }
+    let outcome = effects.roll(current, time)
     monitor.lock()
     isRollAsked = false
     rolls += 1
@@ -114,8 +118,7 @@ extension LogWriter {
     case .blocked(let refusal, let stays):
       active = stays
       // Room that was made meanwhile says nothing a second time: it must not be found blocked by what was before.
-      let isStale = roomsMade != before
-      blocked = isStale ? nil : (refusal, refusal == .diskFull ? .now + tuning.retryAfterNoSpace : nil)
+      blocked = roomsMade == before ? (refusal, .now + tuning.retryAfterNoSpace) : nil
       room.signalAll()
       monitor.unlock()
     case .failed(let detail):
@@ -190,18 +193,18 @@ extension LogWriter {
     effects.wake()
   }
 
-  /// Ends the writer's work: what is staged is written, then a mark that it is synced. Does nothing the second time:
-  /// the files may be another log's by then.
-  func close(_ thread: OwnThread?) {
-    let isFirst = monitor.withLock {
-      defer { isClosed = true }
+  /// Tells the writer's thread to end once all that is staged is written.
+  func stop() {
+    monitor.withLock {
+      isClosed = true
       work.signalAll()
       room.signalAll()
-      return !isClosed
     }
-    guard isFirst else { return }
-    thread?.join()
-    while tuning.isInline, monitor.withLock({ !filling.isEmpty && failure == nil }) { _ = runRound() }
+  }
+
+  /// After the thread has ended: leaves a mark of how far the segment is synced. Once: later the files may be another
+  /// log's.
+  func leaveMark() {
     guard let active, failure == nil, remains == nil, given.frames > 0 else { return }
     if configuration.durability == .os { syncDirty() }
     guard failure == nil else { return }

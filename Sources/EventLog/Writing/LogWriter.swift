@@ -11,8 +11,8 @@ final class LogWriter: @unchecked Sendable {
     var publish: @Sendable (StagingBuffer, Segment) -> Void
     /// All completions of the round are called: wake whoever reads.
     var wake: @Sendable () -> Void
-    /// The active segment has no room: seal it and open another.
-    var roll: @Sendable (ActiveSegment?) -> RollOutcome
+    /// The active segment has no room: seal it and open another, for a frame received at this time.
+    var roll: @Sendable (ActiveSegment?, Timestamp) -> RollOutcome
     /// A sync has failed: leave a sign for the next start.
     var leaveSign: @Sendable () -> Void
   }
@@ -69,17 +69,24 @@ final class LogWriter: @unchecked Sendable {
   var isWriterWaiting = false
   /// The active segment is to be changed: nothing is staged meanwhile.
   var isRollAsked = false
+  var rollAskedSince = ContinuousClock.now
+  /// When the frame was received that asks for it.
+  var rollTime = Timestamp(milliseconds: 0)
   var rolls = 0
   /// How often segments were freed.
   var roomsMade = 0
   /// A write found the disk full: what was staged is being refused.
   var isResetting = false
-  var blocked: (refusal: AppendRefusal, until: ContinuousClock.Instant?)?
+  /// Why no other segment could be opened, and when that is tried again.
+  var blocked: (refusal: AppendRefusal, until: ContinuousClock.Instant)?
   var noSpaceUntil: ContinuousClock.Instant?
   /// What a write on a full disk may have left behind, and must not be taken for frames.
   var remains: Range<Int>?
   var failure: String?
   var isClosed = false
+
+  /// When durability `os` last synced; of the writer's thread alone.
+  var lastSync = ContinuousClock.now
 
   init(
     configuration: FileLogConfiguration, tuning: FileLogTuning, freeSpace: FreeSpace, names: AppTable, logger: Logger,
@@ -105,5 +112,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// Whether anything waits for the disk, and since when.
-  var waitingSince: ContinuousClock.Instant? { monitor.withLock { writing.since ?? filling.since } }
+  var waitingSince: ContinuousClock.Instant? {
+    monitor.withLock { writing.since ?? filling.since ?? (isRollAsked ? rollAskedSince : nil) }
+  }
 }

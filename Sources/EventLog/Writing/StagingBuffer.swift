@@ -7,6 +7,8 @@ final class StagingBuffer: @unchecked Sendable {
   private(set) var used = 0
   /// Where in the segment the first byte goes.
   private(set) var offset = 0
+  /// The life of the segment the frames are made for.
+  private(set) var life: UInt64 = 0
   private(set) var notes: [FrameNote] = []
   /// Frames reserved and not filled yet.
   var copying = 0
@@ -31,9 +33,10 @@ final class StagingBuffer: @unchecked Sendable {
   func hasRoom(for length: Int) -> Bool { used + length <= bytes.count }
 
   /// Takes room for a frame; the caller fills it and counts `copying` down.
-  func reserve(_ note: FrameNote) -> UnsafeMutableRawPointer {
+  func reserve(_ note: FrameNote, life: UInt64) -> UnsafeMutableRawPointer {
     if used == 0 {
       offset = note.offset
+      self.life = life
       since = .now
     }
     let start = bytes.baseAddress! + used

@@ -15,7 +15,8 @@ struct RelaySettings: Sendable {
   var timeout = "20s"
   var retry = "initial: 50ms, max: 200ms, jitter: 0%"
   var hasSink = true
-  var grace = "20s"
+  /// Short, since most tests end with an upstream that takes nothing.
+  var grace = "500ms"
   var adminToken = "~"
   var further = ""
 
