@@ -203,4 +203,54 @@ struct MishapTests {
     subscription.monitor.withLock { _ = log.put(0..<1) }
     #expect(woken.value == 1)
   }
+
+  /// A log with many nearly finished segments, each with an event that is parked.
+  func parked() throws -> (log: FileLog, subscription: any Subscription, owed: [UInt64]) {
+    let log = try fixture {
+      $0.tuning.rewriteAfter = .zero
+      $0.tuning.rewriteAbove = 0
+      $0.configuration.segmentSize = 16 * 1024
+      $0.configuration.maxSize = 8 << 20
+    }.open()
+    let lanes = try log.subscribe("lanes", origin: .oldest)
+    for i in 0..<1600 { log.put(app: i % 40 == 7 ? "parked" : "ios", i..<i + 1, size: 100) }
+    lanes.acknowledge(.app("ios"), 1...1600, Tally(.delivered, 1560))
+    try lanes.commit(attachment: nil)
+    return (log, lanes, (0..<40).map { UInt64($0 * 40 + 8) })
+  }
+
+  @Test("who reads while a segment is rewritten takes nothing for lost")
+  func readWhileRewriting() throws {
+    let (log, lanes, owed) = try parked()
+    let reads = Counter()
+    disk.beforeSyncDirectory {
+      lanes.rewind(.app("parked"))
+      #expect((try? lanes.readAll(.app("parked")).map(\.sequence)) == owed)
+      reads.add()
+    }
+    log.maintainInline()
+    disk.beforeSyncDirectory(nil)
+    #expect(reads.value > 16)
+    #expect(lanes.ledger == Ledger(accepted: 1600, settled: Tally(.delivered, 1560), waiting: 40))
+    #expect(log.corruptRecords.value == 0)
+  }
+
+  @Test("a rewritten segment whose directory can't be synced is one or the other, and both are whole")
+  func rewriteWithoutSync() throws {
+    for cut in [false, true] {
+      var (log, lanes, owed) = try parked()
+      disk.failSync(after: 1)
+      log.maintainInline()
+      disk.clearFaults()
+      lanes.rewind(.app("parked"))
+      #expect(try lanes.readAll(.app("parked")).map(\.sequence) == owed)
+      var random = SplitMix(3)
+      if cut { disk.powerCycle(&random) } else { log.close() }
+      log = try fixture().open()
+      lanes = try log.subscribe("lanes", origin: .oldest)
+      #expect(try lanes.readAll(.app("parked")).map(\.sequence) == owed)
+      #expect(lanes.ledger == Ledger(accepted: 1600, settled: Tally(.delivered, 1560), waiting: 40))
+      for path in disk.paths { try disk.unlink(path) }
+    }
+  }
 }

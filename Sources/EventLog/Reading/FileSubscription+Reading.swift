@@ -1,3 +1,4 @@
+import Glibc
 import Observability
 
 extension FileSubscription {
@@ -11,7 +12,10 @@ extension FileSubscription {
       } catch {
         batch.removeAll()
         // A segment that was taken out meanwhile took what it held of the lane along: there is a new place to read on.
-        if error.isSegmentRemoved || state.reader.isSegmentRemoved(catalog) { continue }
+        if error.isSegmentRemoved || state.reader.isSegmentRemoved(catalog) {
+          sched_yield()
+          continue
+        }
         throw error
       }
       switch finish(state, result, epoch, hasEvents: !batch.events.isEmpty) {

@@ -1,4 +1,5 @@
 import Clocks
+import Glibc
 import JSON
 import Observability
 
@@ -73,6 +74,7 @@ extension FileSubscription {
       } catch {
         // A segment that was rewritten meanwhile has another in its place.
         if !error.isSegmentRemoved { throw error }
+        sched_yield()
       }
     }
   }

@@ -174,17 +174,32 @@ final class SegmentCatalog: @unchecked Sendable {
     }
   }
 
-  /// Puts a rewritten copy in a segment's place; false when the segment has gone meanwhile.
-  func replace(_ segment: Segment, with copy: Segment) -> Bool {
+  /// Puts a rewritten copy in a segment's place, `rename` giving its file the segment's name; false when the segment has
+  /// gone meanwhile. Called with the files' lock held.
+  ///
+  /// Whoever opens the name from then on may get the copy's file, and must not take what he finds there for damage: so
+  /// the segment counts as removed before, and readers try again until the copy is in its place.
+  func replace(
+    _ segment: Segment, with copy: Segment, _ rename: () throws(DiskError) -> Void
+  ) throws(DiskError) -> Bool {
+    let isThere = monitor.withLock {
+      defer { segment.isRemoved = true }
+      return !segment.isRemoved
+    }
+    guard isThere else { return false }
+    do throws(DiskError) {
+      try rename()
+    } catch {
+      monitor.withLock { segment.isRemoved = false }
+      throw error
+    }
     monitor.withLock {
-      guard !segment.isRemoved, let at = segments.firstIndex(where: { $0 === segment }) else { return false }
-      segments[at] = copy
-      segment.isRemoved = true
+      if let at = segments.firstIndex(where: { $0 === segment }) { segments[at] = copy }
       rebuilt.removeAll { $0 === segment }
       recentFiles.removeAll { $0 === segment.openFile }
       recentAt = 0
-      return true
     }
+    return true
   }
 
   func update(_ segment: Segment, _ change: (Segment) -> Void) { monitor.withLock { change(segment) } }

@@ -63,13 +63,14 @@ final class SegmentRewriter: @unchecked Sendable {
       let copy = try write(kept, of: segment, to: temporary)
       let isDone = try files.monitor.withLock { () throws(DiskError) in
         try keeper.ifNobodyCame(since: arrivals) { () throws(DiskError) in
-          guard catalog.monitor.withLock({ !segment.isRemoved }) else { return false }
-          try files.disk.rename(temporary, to: segment.path)
-          try files.disk.syncDirectory(files.directory)
-          return catalog.replace(segment, with: copy)
+          try catalog.replace(segment, with: copy) { () throws(DiskError) in
+            try files.disk.rename(temporary, to: segment.path)
+          }
         }
       }
-      if !isDone { try files.disk.unlink(temporary) }
+      guard isDone else { return try files.disk.unlink(temporary) }
+      // Until then a cut of power may bring the old one back, which holds the same and more.
+      try files.disk.syncDirectory(files.directory)
     } catch {
       try? files.disk.unlink(temporary)
       files.logger.warning(

@@ -83,14 +83,12 @@ extension LogWriter {
     room.signalAll()
     monitor.unlock()
     effects.wake()
-    if configuration.durability == .os && ContinuousClock.now - lastSync > .seconds(1) { syncDirty() }
   }
 
   /// Syncs what durability `os` has answered already.
   private func syncDirty() {
     guard let active = monitor.withLock({ active }) else { return }
     do throws(DiskError) { try active.file.syncData() } catch { return fail(error) }
-    lastSync = .now
     monitor.withLock {
       dirtySince = nil
       syncedOffset = writtenOffset

@@ -85,9 +85,6 @@ final class LogWriter: @unchecked Sendable {
   var failure: String?
   var isClosed = false
 
-  /// When durability `os` last synced; of the writer's thread alone.
-  var lastSync = ContinuousClock.now
-
   init(
     configuration: FileLogConfiguration, tuning: FileLogTuning, freeSpace: FreeSpace, names: AppTable, logger: Logger,
     metrics: MetricsRegistry, active: ActiveSegment?, given: Given, nextSequence: UInt64

@@ -68,6 +68,8 @@ final class SimulatedDisk: Disk {
     /// Writes that get nowhere, from the one after `writeFault` on.
     var refusedWrites: (count: Int, path: String, code: Int32)?
     var cutAfter: Int?
+    /// Called before a directory is synced.
+    var onSyncDirectory: (@Sendable () -> Void)?
     var isOff = false
     var operations = 0
   }
@@ -90,6 +92,8 @@ final class SimulatedDisk: Disk {
   func refuseWrites(_ count: Int, to path: String = "", code: Int32 = ENOSPC) {
     state.withLock { $0.refusedWrites = (count, path, code) }
   }
+  /// Does something else whenever a directory is about to be synced; nil: nothing any more.
+  func beforeSyncDirectory(_ body: (@Sendable () -> Void)?) { state.withLock { $0.onSyncDirectory = body } }
   func setFree(_ bytes: Int) { state.withLock { $0.free = bytes } }
   /// From the n-th change on, nothing works any more until power comes back.
   func cutPower(afterChanges count: Int) { state.withLock { $0.cutAfter = count } }
@@ -179,6 +183,7 @@ final class SimulatedDisk: Disk {
   }
 
   func syncDirectory(_ path: String) throws(DiskError) {
+    state.withLock { $0.onSyncDirectory }?()
     try state.withLock { state throws(DiskError) in
       try Self.change(&state, .sync, path)
       for change in state.changes.removeValue(forKey: path) ?? [] {
