@@ -1,6 +1,7 @@
 /// Moments at which something must be looked at again, the earliest first.
 ///
-/// What no longer holds isn't taken out: whoever takes an entry checks whether it still stands.
+/// What no longer holds isn't taken out at once: whoever takes an entry checks whether it still stands, and whoever adds
+/// many lets go of the others now and then with ``keep(where:)``.
 struct DeadlineQueue<Subject> {
   struct Entry {
     var deadline: ContinuousClock.Instant
@@ -14,7 +15,17 @@ struct DeadlineQueue<Subject> {
 
   mutating func add(_ deadline: ContinuousClock.Instant, _ subject: Subject) {
     heap.append(Entry(deadline: deadline, subject: subject))
-    var child = heap.count - 1
+    rise(heap.count - 1)
+  }
+
+  /// Keeps those entries for which it holds.
+  mutating func keep(where holds: (Entry) -> Bool) {
+    heap.removeAll { !holds($0) }
+    for at in heap.indices { rise(at) }
+  }
+
+  private mutating func rise(_ start: Int) {
+    var child = start
     while child > 0 {
       let parent = (child - 1) / 2
       guard heap[child].deadline < heap[parent].deadline else { return }

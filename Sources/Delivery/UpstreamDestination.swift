@@ -30,7 +30,8 @@ public final class UpstreamDestination: Destination {
     engine = UpstreamEngine(
       context: context,
       opening: UpstreamOpening(
-        attachment: subscription.attachment, pendingEvents: subscription.pending.events, configuration: configuration))
+        attachment: subscription.attachment, pendingEvents: subscription.pending.events, relay: relay,
+        configuration: configuration))
   }
 
   public var name: String { UpstreamContext.destination }
@@ -55,8 +56,10 @@ public final class UpstreamDestination: Destination {
 
   /// Why nothing would be sent if the relay were started now, and what to do; nil when all is well.
   public static func hold(
-    attachment: JSONValue?, pendingEvents: Int, configuration: UpstreamConfiguration
+    attachment: JSONValue?, pendingEvents: Int, relay: String, configuration: UpstreamConfiguration
   ) -> String? {
-    UpstreamOpening(attachment: attachment, pendingEvents: pendingEvents, configuration: configuration).hold
+    UpstreamOpening(
+      attachment: attachment, pendingEvents: pendingEvents, relay: relay, configuration: configuration
+    ).hold
   }
 }

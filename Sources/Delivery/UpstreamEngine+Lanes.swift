@@ -93,6 +93,20 @@ extension UpstreamEngine {
     if let timer = lane.timer, timer <= moment { return }
     lane.timer = moment
     timers.add(moment, .lane(lane))
+    if timers.count > timersMax { forgetOldTimers() }
+  }
+
+  /// Lets go of the moments that mean nothing any more, each of which holds a lane that is gone.
+  private func forgetOldTimers() {
+    timers.keep { entry in
+      switch entry.subject {
+      case .lane(let lane): lane.timer == entry.deadline
+      case .flush(let id): flushes[id] != nil
+      case .commit: entry.deadline == commitDue
+      case .open, .limits, .stop: true
+      }
+    }
+    timersMax = max(Self.timersMaxAtFirst, timers.count * 2)
   }
 
   func show(_ lane: DeliveryLane, retryAt: Timestamp? = nil, _ explanation: DeliveryBoard.Explanation) {

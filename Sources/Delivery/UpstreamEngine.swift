@@ -21,6 +21,7 @@ actor UpstreamEngine {
   /// How long something local that failed (the log, the position's file) is left alone.
   static let localRetry: Duration = .seconds(5)
   static let limitsInterval: Duration = .seconds(3600)
+  static let timersMaxAtFirst = 1024
 
   enum Timer {
     case lane(DeliveryLane)
@@ -60,6 +61,8 @@ actor UpstreamEngine {
   var inFlight = 0
   var inFlightBytes = 0
   var timers = DeadlineQueue<Timer>()
+  /// With more timers than this, those that mean nothing any more are let go.
+  var timersMax = timersMaxAtFirst
   var armed: ContinuousClock.Instant?
   var timerTask: Task<Void, Never>?
   var flushes: [Int: FlushRequest] = [:]

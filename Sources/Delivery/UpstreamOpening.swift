@@ -10,14 +10,26 @@ struct UpstreamOpening: Sendable {
   /// The record differs from what is on disk.
   var mustCommit = false
 
-  init(attachment: JSONValue?, pendingEvents: Int, configuration: UpstreamConfiguration) {
+  /// - Parameter relay: the id of the instance that starts.
+  init(attachment: JSONValue?, pendingEvents: Int, relay: String, configuration: UpstreamConfiguration) {
     let url = Self.shown(configuration.base)
     do {
       record = try UpstreamRecord(attachment)
     } catch {
-      record = UpstreamRecord(url: url)
+      record = UpstreamRecord(url: url, relay: relay)
       hold = error.description
       return
+    }
+    guard record.url != url || record.relay != relay else { return }
+    if let other = record.relay, other != relay, pendingEvents > 0, !configuration.adoptsWaitingEvents {
+      hold =
+        "\(pendingEvents) events wait that relay \(other) accepted, and this is relay \(relay): if that one sends them "
+        + "no more, start once with `event-relay run --adopt`; else give this one a data_dir of its own"
+      return
+    }
+    if record.relay != relay {
+      record.relay = relay
+      mustCommit = true
     }
     guard record.url != url else { return }
     if let other = record.url, pendingEvents > 0, !configuration.adoptsWaitingEvents {

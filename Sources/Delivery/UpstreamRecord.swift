@@ -23,6 +23,8 @@ struct UpstreamRecord: Sendable, Equatable {
 
   /// The upstream that the waiting events were accepted for; user and password left out.
   var url: String?
+  /// The instance that accepted them.
+  var relay: String?
   var lanes: [LaneRecord] = []
   /// How far the dead letters belong to the position.
   var deadLetters: FileMark?
@@ -31,6 +33,7 @@ struct UpstreamRecord: Sendable, Equatable {
     .object([
       .init("version", JSONValue(Self.version)),
       .init("url", JSONValue(url)),
+      .init("relay", JSONValue(relay)),
       .init("dead_letters", deadLetters?.json ?? .null),
       .init("lanes", .array(lanes.map(Self.json(of:)))),
     ])
@@ -45,7 +48,10 @@ struct UpstreamRecord: Sendable, Equatable {
     ]
   }
 
-  init(url: String? = nil) { self.url = url }
+  init(url: String? = nil, relay: String? = nil) {
+    self.url = url
+    self.relay = relay
+  }
 
   /// Reads an attachment; what is missing or of another form is left out, so that a damaged wait costs one early try.
   ///
@@ -59,6 +65,7 @@ struct UpstreamRecord: Sendable, Equatable {
           + "run the newer program, or restore the data directory it had")
     }
     url = json["url"]?.string
+    relay = json["relay"]?.string
     deadLetters = json["dead_letters"].flatMap { FileMark($0) }
     lanes = (json["lanes"]?.array ?? []).compactMap { lane in
       guard let app = lane["app"]?.string, let retryAt = lane["retry_at_ms"]?.integer(as: Int64.self),

@@ -9,6 +9,9 @@ public final class DataDirectory: Sendable {
   /// The version of the instance file this program writes, and the newest it reads.
   static let formatVersion = 1
 
+  /// How long the directory may be another's before that counts as a relay.
+  static let lockPatience: Duration = .seconds(1)
+
   public let path: String
   /// Names this data directory's relay in records: made once, 12 hex digits.
   public let instanceID: String
@@ -52,9 +55,15 @@ public final class DataDirectory: Sendable {
     let file = "\(path)/lock"
     let descriptor = Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw LogError(DiskError(.open, file, code: errno)) }
+    let began = ContinuousClock.now
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
       if code == EINTR { continue }
+      // A command that looks at the directory while no relay runs has it for a moment: no reason not to start.
+      if code == EWOULDBLOCK, .now - began < lockPatience {
+        usleep(20_000)
+        continue
+      }
       Glibc.close(descriptor)
       guard code == EWOULDBLOCK else { throw LogError(DiskError(.lock, file, code: code)) }
       throw LogError(

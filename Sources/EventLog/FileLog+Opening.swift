@@ -62,6 +62,13 @@ extension FileLog {
       tuning: tuning, logger: logger, newestRecordAtStart: opening.newestReceivedAt, tornWrites: opening.tornWrites)
     try log.takeUp(records)
     log.register(metrics)
+    let found = log.statistics
+    logger.info(
+      "the log is open", about: directory,
+      [
+        "segments": .integer(found.segments), "bytes": .integer(found.sizeBytes),
+        "next": .integer(Int(found.nextSequence)),
+      ])
     return log
   }
 

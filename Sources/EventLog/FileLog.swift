@@ -10,7 +10,8 @@ public final class FileLog: DurableLog {
   let writer: LogWriter
   let catalog: SegmentCatalog
   let files: SegmentFiles
-  let freeSpace: FreeSpace
+  /// Watches `min_free_disk` for the log; sinks on the same file system pause with it.
+  public let freeSpace: FreeSpace
   let corruptRecords: Counter
   let context: LogReadingContext
   let tuning: FileLogTuning
@@ -36,7 +37,7 @@ public final class FileLog: DurableLog {
     self.logger = logger
     self.newestRecordAtStart = newestRecordAtStart
     self.tornWrites = tornWrites
-    maintenance = LogMaintenance(files: keeper.files)
+    maintenance = LogMaintenance(keeper: keeper)
     if tuning.isInline {
       threads = []
     } else {
@@ -86,6 +87,9 @@ public final class FileLog: DurableLog {
 
   /// Syncs what is staged on the calling thread: for logs without threads.
   func syncInline() { while writer.runRound() {} }
+
+  /// Rewrites segments that hold little, on the calling thread: for logs without threads.
+  func maintainInline() { maintenance.lookInline() }
 
   public func close() {
     let isFirst = writer.monitor.withLock { !writer.isClosed }

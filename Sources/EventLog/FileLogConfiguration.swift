@@ -42,11 +42,19 @@ struct FileLogTuning: Sendable {
   var isInline = false
   /// How long nothing is tried after the disk was full.
   var retryAfterNoSpace: Duration = .seconds(1)
+  /// How long what is written may stay unsynced (durability `os`).
+  var syncInterval: Duration = .seconds(1)
   /// A staging buffer's bytes; there are two.
   var stagingSize = 4 * 1024 * 1024
   /// How many ranges above its low-water mark a lane may have before it isn't read further.
   var intervalsMax = 4096
   var sparesMax = 2
+  /// A finished segment is rewritten when it holds no more than this part of its events that are owed ...
+  var rewriteBelow = 0.125
+  /// ... and that has not changed for so long ...
+  var rewriteAfter: Duration = .seconds(60)
+  /// ... and the log takes more than this part of its size.
+  var rewriteAbove = 0.25
   /// Draws what names a segment's life.
   var random: @Sendable () -> UInt64 = {
     var generator = SystemRandomNumberGenerator()

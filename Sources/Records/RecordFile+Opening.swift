@@ -31,8 +31,10 @@ extension RecordFile {
     return .missing
   }
 
+  /// The device isn't asked: many file systems get another number each time the machine starts, and a file not cut back
+  /// for that would have lines twice. The hash makes up for it.
   private static func isMarked(_ facts: FileFacts, _ mark: FileMark) -> Bool {
-    facts.isRegular && facts.device == mark.device && facts.inode == mark.inode
+    facts.isRegular && facts.inode == mark.inode
   }
 
   /// Opens the file, makes sure that it is the marked one, and cuts it back; nil when its contents are others.
@@ -45,6 +47,7 @@ extension RecordFile {
     // From here on the descriptor is closed with the file.
     let file = RecordFile(path: path, descriptor: descriptor, mark: moved, system: system)
     let facts = try system.facts(of: descriptor, path: path)
+    file.isNow(on: facts.device)
     guard isMarked(facts, mark), facts.length >= mark.length,
       try tail(of: descriptor, before: mark.length, path, system) == mark.tail
     else { return nil }

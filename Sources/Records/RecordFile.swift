@@ -34,6 +34,9 @@ public final class RecordFile {
 
   deinit { close(descriptor) }
 
+  /// The machine has started since the mark was made, and the device has another number now.
+  func isNow(on device: UInt64) { mark.device = device }
+
   public var unsyncedBytes: Int { length - mark.length }
 
   /// Appends whole lines.

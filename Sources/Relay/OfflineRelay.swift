@@ -62,7 +62,8 @@ public final class OfflineRelay: Sendable {
     let upstream = UpstreamConfiguration(configuration.upstream, url: configuration.upstream.url, adopts: false)
     var sentences: [String] = []
     let hold = UpstreamDestination.hold(
-      attachment: subscription.attachment, pendingEvents: subscription.pending.events, configuration: upstream)
+      attachment: subscription.attachment, pendingEvents: subscription.pending.events,
+      relay: directory.instanceID, configuration: upstream)
     if let hold { sentences.append(hold) }
     let names = Set(configuration.apps.map(\.name))
     for case .app(let app) in subscription.pendingLanes() where !names.contains(app) && !app.hasPrefix("key-") {

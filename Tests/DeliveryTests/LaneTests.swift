@@ -74,6 +74,28 @@ struct LaneTests {
     await scene.simulation.drive { await body(engine) }
   }
 
+  @Test("lanes that come and go leave nothing behind, however long they would have lingered")
+  func manyLives() async {
+    let life = await scene.start(Scene.configuration(linger: .seconds(3600)))
+    for turn in 0..<2000 {
+      scene.store(turn * 100..<turn * 100 + 50)
+      life.subscription.progress()
+      scene.simulation.settle()
+      scene.store(turn * 100 + 50..<turn * 100 + 100)
+      life.subscription.progress()
+      scene.simulation.settle()
+    }
+    #expect(life.ledger.settled == Tally([.delivered: 200_000]))
+    await onEngine(engine(life)) { engine in
+      #expect(engine.lanes.isEmpty)
+      #expect(engine.timers.count <= UpstreamEngine.timersMaxAtFirst)
+    }
+    scene.store([1])
+    life.subscription.progress()
+    scene.simulation.advance(by: .seconds(3600))
+    #expect(life.ledger.settled == Tally([.delivered: 200_001]))
+  }
+
   @Test("a part-filled batch lingers; a full one goes at once")
   func linger() async {
     let life = await scene.start(Scene.configuration(linger: .seconds(1)))

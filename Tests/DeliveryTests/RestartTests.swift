@@ -150,12 +150,34 @@ struct RestartTests {
   func secretsInURL() {
     let record = UpstreamRecord(url: "https://a.test").json
     let opening = UpstreamOpening(
-      attachment: record, pendingEvents: 2, configuration: UpstreamConfiguration(url: "https://me:secret@b.test/x"))
+      attachment: record, pendingEvents: 2, relay: "test-relay",
+      configuration: UpstreamConfiguration(url: "https://me:secret@b.test/x"))
     #expect(opening.hold?.contains("https://b.test/x") == true)
     #expect(opening.hold?.contains("secret") == false)
     let fresh = UpstreamOpening(
-      attachment: nil, pendingEvents: 0, configuration: UpstreamConfiguration(url: "https://me:secret@b.test/x"))
+      attachment: nil, pendingEvents: 0, relay: "test-relay",
+      configuration: UpstreamConfiguration(url: "https://me:secret@b.test/x"))
     #expect(fresh.record.url == "https://b.test/x")
+  }
+
+  @Test("holds what another instance accepted, until it is told to adopt it")
+  func otherInstance() {
+    let configuration = UpstreamConfiguration(url: "https://a.test")
+    let adopting = UpstreamConfiguration(url: "https://a.test", adoptsWaitingEvents: true)
+    let record = UpstreamRecord(url: "https://a.test", relay: "one").json
+    func opening(_ waiting: Int, _ configuration: UpstreamConfiguration) -> UpstreamOpening {
+      UpstreamOpening(attachment: record, pendingEvents: waiting, relay: "two", configuration: configuration)
+    }
+    let held = opening(3, configuration)
+    #expect(held.hold?.contains("3 events wait that relay one accepted") == true)
+    #expect(!held.mustCommit)
+    for free in [opening(0, configuration), opening(3, adopting)] {
+      #expect(free.hold == nil)
+      #expect(free.record.relay == "two")
+      #expect(free.mustCommit)
+    }
+    let same = UpstreamOpening(attachment: record, pendingEvents: 3, relay: "one", configuration: configuration)
+    #expect(same.hold == nil && !same.mustCommit)
   }
 
   @Test("refuses a record of a newer program, with both versions named")

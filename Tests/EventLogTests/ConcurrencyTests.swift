@@ -30,20 +30,10 @@ struct ConcurrencyTests {
     let (appenders, rounds, perFrame) = (4, 250, 4)
     let expected = appenders * rounds * perFrame
 
-    var threads: [Thread] = []
-    let done = DispatchGroup()
-    func start(_ body: @escaping @Sendable () -> Void) {
-      done.enter()
-      let thread = Thread {
-        body()
-        done.leave()
-      }
-      threads.append(thread)
-      thread.start()
-    }
+    let crew = Crew()
     let answered = DispatchGroup()
     for appender in 0..<appenders {
-      start {
+      crew.start {
         for round in 0..<rounds {
           let serial = (appender * rounds + round) * perFrame
           answered.enter()
@@ -59,7 +49,7 @@ struct ConcurrencyTests {
     for destination in [lanes, sink] {
       let progress = DispatchSemaphore(value: 0)
       destination.onProgress { progress.signal() }
-      start {
+      crew.start {
         let batch = EventBatch()
         var count = 0
         while count < expected {
@@ -81,7 +71,7 @@ struct ConcurrencyTests {
         }
       }
     }
-    done.wait()
+    crew.wait()
     answered.wait()
     #expect(totals.stored.withLock { $0.count } == appenders * rounds)
     #expect(totals.read.withLock { $0 } == Array(1...UInt64(expected)))
@@ -93,6 +83,92 @@ struct ConcurrencyTests {
     #expect(again.statistics.acceptedEvents == UInt64(expected))
     #expect(again.statistics.corruptRecords == 0)
     #expect(again.statistics.spareSegments <= 2)
+    again.close()
+  }
+
+  /// Threads of a test.
+  private final class Crew: Sendable {
+    private let done = DispatchGroup()
+
+    func start(_ body: @escaping @Sendable () -> Void) {
+      done.enter()
+      Thread {
+        body()
+        self.done.leave()
+      }.start()
+    }
+
+    func wait() { done.wait() }
+  }
+
+  @Test("keeps exact books while it drops, rewrites and recycles segments under its readers", .timeLimit(.minutes(1)))
+  func dropping() throws {
+    var fixture = LogFixture(directory: directory.path)
+    fixture.configuration = FileLogConfiguration(
+      segmentSize: 8 * 1024, maxSize: 96 * 1024, onFull: .dropOldest, minFreeDisk: 0)
+    fixture.tuning = FileLogTuning(stagingSize: 16 * 1024)
+    fixture.tuning.rewriteAfter = .zero
+    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteBelow = 0.9
+    let log = try fixture.open()
+    let (appenders, rounds, perFrame) = (3, 300, 3)
+    let expected = UInt64(appenders * rounds * perFrame)
+    let destinations = [try log.subscribe("lanes", origin: .oldest), try log.subscribe("sink", origin: .oldest)]
+    let crew = Crew()
+    let appending = Crew()
+    let isOver = Mutex(false)
+    for appender in 0..<appenders {
+      appending.start {
+        for round in 0..<rounds {
+          let serial = (appender * rounds + round) * perFrame
+          Drafts.with(app: "app\(appender)", serials: serial..<serial + perFrame, size: 100) { draft in
+            log.append(draft) { outcome in if case .refused = outcome { Issue.record("\(outcome)") } }
+          }
+        }
+      }
+    }
+    crew.start { while !isOver.withLock({ $0 }) { log.maintainInline() } }
+    for destination in destinations {
+      crew.start {
+        let batch = EventBatch()
+        var last: [Lane: UInt64] = [:]
+        while true {
+          let isLast = isOver.withLock { $0 }
+          for lane in destination.destination == "sink" ? [.all] : destination.readyLanes() {
+            while (try? destination.read(lane, limit: ReadLimit(events: 7, bytes: 4096), into: batch)) == true {
+              for event in batch.events where !destination.isIntact(event, batch) { Issue.record("mixed up") }
+              let (first, end) = (batch.events.first!.sequence, batch.events.last!.sequence)
+              if first <= last[lane, default: 0] { Issue.record("\(first) after \(last[lane, default: 0])") }
+              last[lane] = end
+              // Every fifth batch stays parked.
+              if first % 5 != 0 { destination.acknowledge(lane, first...end, Tally(.delivered, batch.events.count)) }
+              if !destination.ledger.isBalanced { Issue.record("the books don't balance") }
+            }
+          }
+          try? destination.commit(attachment: nil)
+          if isLast { return }
+        }
+      }
+    }
+    appending.wait()
+    _ = log.put(Int(expected)..<Int(expected) + 1)
+    isOver.withLock { $0 = true }
+    crew.wait()
+    log.close()
+    let again = try fixture.open()
+    #expect(again.statistics.corruptRecords == 0)
+    for destination in destinations {
+      let before = destination.ledger
+      #expect(before.accepted == expected + 1)
+      let after = try again.subscribe(destination.destination, origin: .oldest)
+      #expect(after.ledger == before)
+      #expect(after.ledger.settled[.lost] == 0)
+      var left = 0
+      for lane in destination.destination == "sink" ? [.all] : after.pendingLanes() {
+        left += try after.readAll(lane).count
+      }
+      #expect(UInt64(left) == before.waiting)
+    }
     again.close()
   }
 }

@@ -81,4 +81,89 @@ struct FileLogTests {
     #expect(try one.readAll(.app("ios")).count == 200)
     #expect(try two.readAll(.all).count == 200)
   }
+
+  @Test("keeps a few events that are owed for long in small files, with their numbers, through a restart")
+  func rewriting() throws {
+    var fixture = fixture
+    fixture.tuning.rewriteAfter = .zero
+    fixture.tuning.rewriteAbove = 0
+    fixture.configuration.segmentSize = 16 * 1024
+    var log = try fixture.open()
+    var lanes = try log.subscribe("lanes", origin: .oldest)
+    for i in 0..<400 { log.put(app: i % 40 == 7 ? "held" : "ios", i..<i + 1, size: 100) }
+    #expect(try lanes.readAll(.app("held"), events: 3).count == 10)
+    lanes.acknowledge(.app("ios"), 1...400, Tally(.delivered, 390))
+    log.maintainInline()
+    let before = log.statistics.sizeBytes
+    try lanes.commit(attachment: nil)
+    log.maintainInline()
+    let after = log.statistics
+    #expect(after.segments > 5)
+    #expect(after.sizeBytes < before / 5)
+    #expect(try LogInspection.verify(directory.path).damages.isEmpty)
+    lanes.rewind(.app("held"))
+    let held = (0..<10).map { UInt64($0 * 40 + 8) }
+    #expect(try lanes.readAll(.app("held")).map(\.sequence) == held)
+    lanes.acknowledge(.app("held"), 1...50, Tally(.delivered, 2))
+    try lanes.commit(attachment: nil)
+    #expect(log.statistics.segments < after.segments)
+    log.close()
+    log = try fixture.open()
+    #expect(log.statistics.corruptRecords == 0)
+    lanes = try log.subscribe("lanes", origin: .oldest)
+    #expect(lanes.ledger == Ledger(accepted: 400, settled: Tally(.delivered, 392), waiting: 8))
+    #expect(try lanes.readAll(.app("held")).map(\.sequence) == Array(held.dropFirst(2)))
+    #expect(log.put(400..<401) == .stored(first: 401))
+  }
+
+  @Test("counts in the metrics the contract names")
+  func metrics() throws {
+    var fixture = fixture
+    fixture.metrics = MetricsRegistry()
+    let log = try fixture.open()
+    log.put(0..<3)
+    _ = log.stage(3..<4)
+    _ = log.stage(4..<5)
+    log.syncInline()
+    let text = fixture.metrics.renderPrometheus()
+    for line in [
+      "event_relay_log_size_bytes \(log.statistics.sizeBytes)", "event_relay_log_segments 1",
+      "event_relay_log_sync_seconds_count 2", "event_relay_log_events_per_sync_sum 5",
+      "event_relay_log_events_per_sync_bucket{le=\"2\"} 1", "event_relay_log_dropped_events_total 0",
+      "event_relay_log_corrupt_records_total 0",
+    ] { #expect(text.contains(line + "\n")) }
+  }
+
+  @Test("refuses a draft that its format can't hold")
+  func limits() throws {
+    let log = try fixture.open()
+    #expect(log.put(app: "", 0..<1) == .refused(.failed))
+    #expect(log.put(app: String(repeating: "x", count: 65), 0..<1) == .refused(.failed))
+    #expect(log.put(0..<0) == .refused(.failed))
+    #expect(log.put(app: String(repeating: "x", count: 64), 0..<1, size: 60_000) == .stored(first: 1))
+    #expect(try log.subscribe("all", origin: .oldest).readAll(.all).count == 1)
+  }
+
+  @Test("knows when its newest record was received, for clocks that are plainly wrong")
+  func newestRecord() throws {
+    var log = try fixture.open()
+    #expect(log.newestRecordAtStart == nil)
+    for i in 0..<60 { log.put(at: 1_800_000_000_000 + Int64(i), i..<i + 1, size: 100) }
+    log = try fixture.open()
+    #expect(log.newestRecordAtStart == Timestamp(milliseconds: 1_800_000_000_059))
+    #expect(log.statistics.oldestReceivedAt == Timestamp(milliseconds: 1_800_000_000_000))
+  }
+
+  @Test("takes times from anywhere, and keeps them to the millisecond")
+  func times() throws {
+    let log = try fixture.open()
+    let all = try log.subscribe("all", origin: .oldest)
+    let times: [Int64] = [1_800_000_000_000, 0, 4_000_000_000_000, 1_800_000_000_000]
+    for (i, time) in times.enumerated() { #expect(log.put(at: time, i..<i + 1) == .stored(first: UInt64(i) + 1)) }
+    #expect(try all.readAll(.all).map(\.receivedAt.milliseconds) == times)
+    for i in 0..<4 {
+      #expect(all.pending.oldestReceivedAt == Timestamp(milliseconds: times[i]))
+      all.acknowledge(.all, UInt64(i) + 1...UInt64(i) + 1, Tally(.delivered, 1))
+    }
+  }
 }

@@ -21,7 +21,7 @@ struct PropertyTests {
     var model = LogModel(seed: seed)
     model.isVerbose = verbose
     do {
-      try model.run(steps: 60)
+      try model.run(steps: 45)
     } catch {
       model.fault("\(error)")
     }

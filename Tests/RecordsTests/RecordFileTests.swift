@@ -100,6 +100,21 @@ struct RecordFileTests {
     #expect(text(name) == "{\"received_at\":\"1\"}\n")
   }
 
+  @Test("is found again when its device has another number after the machine's start, and cut back")
+  func otherDevice() throws {
+    let path = directory.file("a.ndjson")
+    var mark = try crashed(path, after: "half")
+    let device = mark.device
+    mark.device += 1
+    guard case .continued(let file, let cut) = try RecordFile.reopen(mark) else {
+      Issue.record("not found")
+      return
+    }
+    #expect(cut == 4)
+    #expect(file.mark.device == device)
+    #expect(text(path) == "{\"received_at\":\"1\"}\n")
+  }
+
   @Test("is left alone when it is another's, shorter or changed")
   func notOurs() throws {
     let path = directory.file("a.ndjson")

@@ -10,7 +10,7 @@ public protocol Disk: Sendable {
   func syncDirectory(_ path: String) throws(DiskError)
   /// The names in a directory, in no particular order.
   func list(_ path: String) throws(DiskError) -> [String]
-  /// Makes a directory and those above it (mode 0700); fine when it is there already.
+  /// Makes a directory and those above it (mode 0700), durably; fine when it is there already.
   func makeDirectory(_ path: String) throws(DiskError)
   /// Bytes an unprivileged process may still write on the path's file system.
   func freeSpace(_ path: String) throws(DiskError) -> UInt64

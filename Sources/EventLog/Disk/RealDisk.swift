@@ -49,7 +49,7 @@ public struct RealDisk: Disk {
   }
 
   public func makeDirectory(_ path: String) throws(DiskError) {
-    if mkdir(path, 0o700) == 0 { return }
+    if mkdir(path, 0o700) == 0 { return try syncParent(of: path) }
     switch errno {
     case EEXIST:
       var status = stat()
@@ -61,7 +61,19 @@ public struct RealDisk: Disk {
       }
       try makeDirectory(String(path[..<slash]))
       guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DiskError(.makeDirectory, path, code: errno) }
+      try syncParent(of: path)
     default: throw DiskError(.makeDirectory, path, code: errno)
+    }
+  }
+
+  private func syncParent(of path: String) throws(DiskError) {
+    let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    do throws(DiskError) {
+      try syncDirectory(parent)
+    } catch {
+      // One that we may write to and not read: its owner's wish, and no reason not to work.
+      if error.operation == .sync { throw error }
     }
   }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Observability
 
 extension FileSubscription {
@@ -11,7 +12,10 @@ extension FileSubscription {
       } catch {
         batch.removeAll()
         // A segment that was taken out meanwhile took what it held of the lane along: there is a new place to read on.
-        if error.isSegmentRemoved || state.reader.isSegmentRemoved(catalog) { continue }
+        if error.isSegmentRemoved || state.reader.isSegmentRemoved(catalog) {
+          sched_yield()
+          continue
+        }
         throw error
       }
       switch finish(state, result, epoch, hasEvents: !batch.events.isEmpty) {
@@ -73,13 +77,13 @@ extension FileSubscription {
   private func recount(_ state: LaneState) {
     let (rebuilt, rebuilds) = catalog.monitor.withLock { (catalog.rebuilt, catalog.rebuilds) }
     guard rebuilds > state.rebuildsSeen, seen > state.marks.low + 1 else { return }
-    state.rebuildsSeen = rebuilds
     var found = 0
     do throws(LogError) {
       for gap in state.marks.unsettled(in: state.marks.low + 1...seen - 1) {
         try state.directory.count(catalog, in: gap) { _, events in found += events }
       }
     } catch { return }
+    state.rebuildsSeen = rebuilds
     var missing = state.pending - found
     guard missing > 0 else { return }
     settled.add(.lost, UInt64(missing))

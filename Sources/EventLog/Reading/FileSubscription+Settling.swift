@@ -1,4 +1,5 @@
 import Clocks
+import Glibc
 import JSON
 import Observability
 
@@ -42,17 +43,14 @@ extension FileSubscription {
   func settle(_ lane: LaneState, _ range: ClosedRange<UInt64>, assumed: Int) -> Int {
     guard range.lowerBound < seen, lane.pending > 0 else { return 0 }
     let range = range.lowerBound...min(range.upperBound, seen - 1)
-    var count = 0
+    var count: Int
     do throws(LogError) {
-      for gap in lane.marks.unsettled(in: range) {
-        try lane.directory.count(catalog, in: gap) { segment, events in
-          count += events
-          if events > 0 { owed[segment.number, default: 0] -= events }
-        }
-      }
+      let found = try countUnsettled(lane, range)
+      count = found.values.reduce(0, +)
+      for (segment, events) in found { owed[segment, default: 0] -= events }
     } catch {
       logger.warning("a segment's directory can't be read", about: destination, ["why": .text(error.description)])
-      count = min(assumed, lane.pending)
+      count = assumed
     }
     count = min(count, lane.pending)
     guard count > 0 else { return 0 }
@@ -60,6 +58,25 @@ extension FileSubscription {
     lane.marks.above.insert(range)
     advance(lane)
     return count
+  }
+
+  /// Events of a range that are not settled, by the number of their segment.
+  private func countUnsettled(_ lane: LaneState, _ range: ClosedRange<UInt64>) throws(LogError) -> [UInt64: Int] {
+    while true {
+      var found: [UInt64: Int] = [:]
+      do throws(LogError) {
+        for gap in lane.marks.unsettled(in: range) {
+          try lane.directory.count(catalog, in: gap) { segment, events in
+            if events > 0 { found[segment.number, default: 0] += events }
+          }
+        }
+        return found
+      } catch {
+        // A segment that was rewritten meanwhile has another in its place.
+        if !error.isSegmentRemoved { throw error }
+        sched_yield()
+      }
+    }
   }
 
   /// Moves the low-water mark over what is settled.

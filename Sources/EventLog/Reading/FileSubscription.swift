@@ -1,6 +1,7 @@
 import Clocks
 import JSON
 import Observability
+import Synchronization
 
 /// A destination's view of the file log.
 ///
@@ -19,6 +20,8 @@ final class FileSubscription: Subscription, @unchecked Sendable {
   let didCommit: @Sendable () -> Void
   let didDiscard: @Sendable (FileSubscription) -> Void
   let monitor = Monitor()
+  /// A lock of its own, since the writer calls it: it must not wait for whoever looks into directories on the disk.
+  private let wake = Mutex<(@Sendable () -> Void)?>(nil)
   /// One commit at a time; taken before `monitor`.
   let commitMonitor = Monitor()
 
@@ -38,7 +41,6 @@ final class FileSubscription: Subscription, @unchecked Sendable {
   /// A lane without a state is settled up to here.
   var isTaken = false
   var isDiscarded = false
-  var wake: (@Sendable () -> Void)?
   private var arrived: [Inbox.Item] = []
   /// What is on disk, and what of each segment it leaves owed.
   var committed: PositionRecord
@@ -112,9 +114,9 @@ final class FileSubscription: Subscription, @unchecked Sendable {
 
   // MARK: Progress
 
-  func onProgress(_ wake: @escaping @Sendable () -> Void) { monitor.withLock { self.wake = wake } }
+  func onProgress(_ wake: @escaping @Sendable () -> Void) { self.wake.withLock { $0 = wake } }
 
-  func callWake() { monitor.withLock { wake }?() }
+  func callWake() { wake.withLock { $0 }?() }
 
   func readyLanes() -> [Lane] {
     monitor.withLock {

@@ -12,6 +12,15 @@ struct Frame {
     self.start = start
   }
 
+  /// When its events occurred.
+  var occurredAt: TimeRange {
+    var range = TimeRange()
+    for i in 0..<header.eventCount {
+      range.include(EventIndex.occurredAt(UnsafeRawPointer(start) + header.indexOffset + i * EventIndex.encodedSize))
+    }
+    return range
+  }
+
   /// The place of the frame's app in the batch's list, which it joins when it isn't the last one there.
   func app(into batch: EventBatch) -> Int {
     let bytes = UnsafeRawBufferPointer(start: start + FrameHeader.size, count: header.appLength)

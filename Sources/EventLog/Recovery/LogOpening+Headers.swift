@@ -4,17 +4,19 @@ import Observability
 extension LogOpening {
   /// What a damaged header must have said, told from the footer or the frames; nil when nothing is left of either.
   ///
-  /// What an earlier life of the file left behind has lower numbers than what the segment before ends with.
+  /// What an earlier life of the file left behind has lower numbers than what the segment before ends with, and than
+  /// any frame of the life after it.
   func guessHeader(_ found: Found) -> SegmentHeader? {
     let before = segments.last
     let end = before?.endSequence ?? 0
+    let frames = newestLife(found)
     if let trailer = found.trailer, let footer = try? SegmentFooter.read(found.file, trailer, names: names),
-      footer.firstSequence >= end
+      footer.firstSequence >= end, frames.map({ $0.newest.firstSequence < footer.endSequence }) ?? true
     {
       logger.error("a segment's header is damaged and was told from its footer", about: found.path)
       return header(found, life: footer.life, first: footer.firstSequence, createdAt: footer.createdAt)
     }
-    guard let (newest, first) = newestLife(found), newest.firstSequence >= end else { return nil }
+    guard let (newest, first) = frames, newest.firstSequence >= end else { return nil }
     logger.error("a segment's header is damaged and was told from its frames", about: found.path)
     return header(
       found, life: newest.life, first: before?.endSequence ?? first.firstSequence, createdAt: first.receivedAt)

@@ -54,7 +54,9 @@ struct SegmentRecovery {
     // Numbers that no damage explains were given up by a write that failed.
     syncedOffset = max(syncedOffset, Int(clamping: frame.syncedOffset))
     if !frame.isMark {
-      if frame.firstSequence > endSequence { lose(endSequence..<frame.firstSequence, offset: dataEnd, end: offset) }
+      if frame.firstSequence > endSequence && !header.isRewritten {
+        lose(endSequence..<frame.firstSequence, offset: dataEnd, end: offset)
+      }
       add(frame, offset, app, occurredAt)
     }
     dataEnd = offset + frame.length
@@ -82,7 +84,9 @@ struct SegmentRecovery {
           damages.append(Damage(offset: offset, end: end, lost: endSequence..<endSequence, app: nil))
           continue
         }
-        if header.firstSequence > endSequence { lose(endSequence..<header.firstSequence, offset: dataEnd, end: offset) }
+        if header.firstSequence > endSequence && !self.header.isRewritten {
+          lose(endSequence..<header.firstSequence, offset: dataEnd, end: offset)
+        }
         damages.append(
           Damage(offset: offset, end: end, lost: header.firstSequence..<header.endSequence, app: app))
         add(header, offset, app, TimeRange(), isDamaged: true)
@@ -147,6 +151,10 @@ struct SegmentRecovery {
       }
     }
     guard let knownEnd, knownEnd > endSequence else { return }
+    if header.isRewritten && damages.last?.lost.isEmpty != true {
+      endSequence = knownEnd
+      return
+    }
     if damages.last?.lost.isEmpty != true {
       damages.append(Damage(offset: dataEnd, end: dataEnd, lost: endSequence..<endSequence, app: nil))
     }

@@ -18,6 +18,8 @@ final class LogKeeper: @unchecked Sendable {
   private var subscriptions: [String: FileSubscription] = [:]
   /// Destinations whose record can't be read: nothing is freed while there is one.
   private var unreadable: [String: LogError] = [:]
+  /// Counts destinations that came.
+  private var arrivals = 0
 
   init(
     files: SegmentFiles, store: PositionStore, configuration: FileLogConfiguration, logger: Logger,
@@ -53,6 +55,7 @@ final class LogKeeper: @unchecked Sendable {
     try monitor.withLock { () throws(LogError) in
       let subscription = try make()
       subscriptions[subscription.destination] = subscription
+      arrivals += 1
     }
   }
 
@@ -78,6 +81,32 @@ final class LogKeeper: @unchecked Sendable {
     }
   }
 
+  /// What is owed to whom as far as is on disk, and how many destinations had come by then; nil when that isn't known.
+  func commitments() -> (records: [PositionRecord], arrivals: Int)? {
+    monitor.withLock {
+      guard unreadable.isEmpty, !subscriptions.isEmpty else { return nil }
+      return (subscriptions.values.map { one in one.monitor.withLock { one.committed } }, arrivals)
+    }
+  }
+
+  /// Does something while no destination can come, if none has since.
+  func ifNobodyCame<Failure: Error>(since arrivals: Int, _ body: () throws(Failure) -> Bool) throws(Failure) -> Bool {
+    try monitor.withLock { () throws(Failure) in self.arrivals == arrivals ? try body() : false }
+  }
+
+  /// The most that any destination is owed of a segment, as far as is on disk; nil when all of it may be.
+  func owedMost(of segment: Segment, end: UInt64) -> Int? {
+    var most = 0
+    for subscription in all {
+      let owed: Int? = subscription.monitor.withLock {
+        end <= subscription.committed.through ? subscription.committedOwed[segment.number, default: 0] : nil
+      }
+      guard let owed else { return nil }
+      most = max(most, owed)
+    }
+    return most
+  }
+
   // MARK: The writer's effects
 
   func publish(_ batch: StagingBuffer, _ segment: Segment) {
@@ -97,7 +126,9 @@ final class LogKeeper: @unchecked Sendable {
       do throws(DiskError) {
         if let active { try files.seal(active) }
       } catch {
-        return error.isOutOfSpace ? .blocked(.diskFull, stays: active) : .failed(error.description)
+        // After a failed sync, for want of space too, nobody knows whether the footer is there: nothing may follow it.
+        let mayGoOn = error.isOutOfSpace && error.operation != .sync
+        return mayGoOn ? .blocked(.diskFull, stays: active) : .failed(error.description)
       }
       if let refusal = makeRoom() { return .blocked(refusal, stays: nil) }
       let (end, accepted) = catalog.monitor.withLock { (catalog.publishedEnd, catalog.acceptedEvents) }
@@ -126,7 +157,8 @@ final class LogKeeper: @unchecked Sendable {
         logger.error(
           "the log is full, and its oldest segment can't be dropped since positions can't be written",
           ["why": .text(error.description)])
-        return .logFull
+        // Tried again by itself: nothing that is acknowledged would say when.
+        return .diskFull
       }
     }
     return nil

@@ -14,6 +14,7 @@ final class Segment: @unchecked Sendable {
   /// Events taken in before this segment.
   let acceptedBefore: UInt64
   let createdAt: Timestamp
+  let isRewritten: Bool
 
   // Guarded by the catalog's lock.
 
@@ -43,6 +44,7 @@ final class Segment: @unchecked Sendable {
     previousEnd = header.previousEnd
     acceptedBefore = header.acceptedBefore
     createdAt = header.createdAt
+    isRewritten = header.isRewritten
     endSequence = header.firstSequence
     self.fileSize = fileSize
   }
@@ -58,6 +60,12 @@ final class Segment: @unchecked Sendable {
     }
     guard low < shares.count, shares[low].app == app, shares[low].frames > 0 else { return nil }
     return shares[low]
+  }
+
+  var header: SegmentHeader {
+    SegmentHeader(
+      life: life, number: number, firstSequence: firstSequence, previousEnd: previousEnd,
+      acceptedBefore: acceptedBefore, createdAt: createdAt, isRewritten: isRewritten)
   }
 
   var eventCount: UInt64 { endSequence - firstSequence }

@@ -106,11 +106,19 @@ final class SegmentCatalog: @unchecked Sendable {
       if monitor.withLock({ segment.directory == nil }) { entries.removeAll(keepingCapacity: true) }
       return
     }
-    let file = try file(of: segment)
+    let file: any DiskFile
+    do throws(LogError) {
+      file = try self.file(of: segment)
+    } catch {
+      if monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }
+      throw error
+    }
     let isWhole = try asLogError { () throws(DiskError) in
       try SegmentFooter.readChunk(chunk, of: share, footerOffset: segment.footerOffset, file, into: &entries)
     }
-    if isWhole || monitor.withLock({ segment.isRemoved }) { return }
+    // (Then what lies under its name is another one.)
+    if monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }
+    if isWhole { return }
     logger.warning(
       "part of a segment's directory is damaged: the segment is read through instead", about: segment.path)
     try rebuildDirectory(of: segment, file)
@@ -118,11 +126,8 @@ final class SegmentCatalog: @unchecked Sendable {
   }
 
   private func rebuildDirectory(of segment: Segment, _ file: any DiskFile) throws(LogError) {
-    let header = SegmentHeader(
-      life: segment.life, number: segment.number, firstSequence: segment.firstSequence,
-      previousEnd: segment.previousEnd, acceptedBefore: segment.acceptedBefore, createdAt: segment.createdAt)
     let recovery = try SegmentRecovery(
-      file, header, end: segment.footerOffset, knownEnd: segment.endSequence, floor: 0, names: names)
+      file, segment.header, end: segment.footerOffset, knownEnd: segment.endSequence, floor: 0, names: names)
     monitor.withLock {
       segment.directory = recovery.directory
       rebuilt.append(segment)
@@ -169,6 +174,34 @@ final class SegmentCatalog: @unchecked Sendable {
     }
   }
 
+  /// Puts a rewritten copy in a segment's place, `rename` giving its file the segment's name; false when the segment has
+  /// gone meanwhile. Called with the files' lock held.
+  ///
+  /// Whoever opens the name from then on may get the copy's file, and must not take what he finds there for damage: so
+  /// the segment counts as removed before, and readers try again until the copy is in its place.
+  func replace(
+    _ segment: Segment, with copy: Segment, _ rename: () throws(DiskError) -> Void
+  ) throws(DiskError) -> Bool {
+    let isThere = monitor.withLock {
+      defer { segment.isRemoved = true }
+      return !segment.isRemoved
+    }
+    guard isThere else { return false }
+    do throws(DiskError) {
+      try rename()
+    } catch {
+      monitor.withLock { segment.isRemoved = false }
+      throw error
+    }
+    monitor.withLock {
+      if let at = segments.firstIndex(where: { $0 === segment }) { segments[at] = copy }
+      rebuilt.removeAll { $0 === segment }
+      recentFiles.removeAll { $0 === segment.openFile }
+      recentAt = 0
+    }
+    return true
+  }
+
   func update(_ segment: Segment, _ change: (Segment) -> Void) { monitor.withLock { change(segment) } }
 
   /// Whether the damage of this frame is told for the first time.
@@ -197,6 +230,9 @@ extension SegmentCatalog {
       segments.reduce(0) { $0 + ($1.isSealed ? $1.fileSize : $1.isEmpty ? 0 : $1.dataEnd) }
     }
   }
+
+  /// Where the frames of the active segment end; 0 without one.
+  var activeEnd: Int { monitor.withLock { segments.last.map { $0.isSealed ? 0 : $0.dataEnd } ?? 0 } }
 
   /// The number after the last event of the last segment; nil without one.
   var lastEnd: UInt64? { monitor.withLock { segments.last?.endSequence } }

@@ -17,8 +17,8 @@ final class SegmentFiles: @unchecked Sendable {
   let clock: WallClock
   let logger: Logger
   let tuning: FileLogTuning
-  private var disk: any Disk { catalog.disk }
-  private var directory: String { catalog.directory }
+  var disk: any Disk { catalog.disk }
+  var directory: String { catalog.directory }
 
   // Guarded by `monitor`.
 
@@ -41,7 +41,7 @@ final class SegmentFiles: @unchecked Sendable {
 
   var spareCount: Int { monitor.withLock { spares.count } }
 
-  private func takeNumber() -> UInt64 {
+  func takeNumber() -> UInt64 {
     nextNumber += 1
     return nextNumber - 1
   }
@@ -137,7 +137,8 @@ final class SegmentFiles: @unchecked Sendable {
   ///
   /// - Returns: whether one was made.
   func fillAhead(isStopping: () -> Bool) -> Bool {
-    guard monitor.withLock({ spares.isEmpty }), !freeSpace.isLow,
+    // A relay that takes in little needs none for long.
+    guard monitor.withLock({ spares.isEmpty }), catalog.activeEnd > segmentSize / 8, !freeSpace.isLow,
       freeSpace.availableBytes > freeSpace.minimum + UInt64(segmentSize)
     else { return false }
     let number = monitor.withLock { takeNumber() }

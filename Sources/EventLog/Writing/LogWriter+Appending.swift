@@ -5,7 +5,7 @@ extension LogWriter {
   func append(_ draft: borrowing FrameDraft, completion: @escaping @Sendable (AppendOutcome) -> Void) {
     // A draft that the format can't hold is a fault of the caller, whose own limits are far lower.
     guard let shape = FrameShape(draft), shape.length <= tuning.stagingSize else {
-      assertionFailure("a draft past the log's limits")
+      logger.error("events past the log's limits were refused: this is a fault of the program")
       return completion(.refused(.failed))
     }
     if freeSpace.isLow { return completion(.refused(.diskFull)) }
@@ -68,6 +68,7 @@ extension LogWriter {
   private func askForSegment(_ time: Timestamp) {
     let before = rolls
     isRollAsked = true
+    rollAskedSince = .now
     rollTime = time
     if isWriterWaiting { work.signalAll() }
     while rolls == before && failure == nil && !isClosed { waitOrWork() }
@@ -97,6 +98,9 @@ extension LogWriter {
 
   /// Segments were freed: what was refused for want of room may come in again.
   func roomWasMade() {
-    monitor.withLock { blocked = nil }
+    monitor.withLock {
+      roomsMade += 1
+      blocked = nil
+    }
   }
 }

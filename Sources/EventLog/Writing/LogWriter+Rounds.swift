@@ -8,8 +8,9 @@ extension LogWriter {
       monitor.lock()
       while filling.isEmpty && !isRollAsked && !isClosed {
         isWriterWaiting = true
-        if isDirty {
-          monitor.wait(for: work, milliseconds: 1000)
+        if let dirtySince {
+          let left = tuning.syncInterval - (.now - dirtySince)
+          monitor.wait(for: work, milliseconds: max(1, Int(left.seconds * 1000)))
           if filling.isEmpty && !isRollAsked { break }
         } else {
           monitor.wait(for: work)
@@ -43,6 +44,9 @@ extension LogWriter {
     let hadWork = !batch.isEmpty || isRolling
     if !batch.isEmpty { write(batch) }
     if isRolling { roll() }
+    // However much comes in, and the writer is never idle.
+    let dirtySince = monitor.withLock { self.dirtySince }
+    if let dirtySince, .now - dirtySince >= tuning.syncInterval { syncDirty() }
     return hadWork
   }
 
@@ -73,7 +77,7 @@ extension LogWriter {
 
     monitor.lock()
     writtenOffset = batch.range.upperBound
-    if configuration.durability == .fsync { syncedOffset = writtenOffset } else { isDirty = true }
+    if configuration.durability == .fsync { syncedOffset = writtenOffset } else { dirtySince = dirtySince ?? .now }
     noSpaceUntil = nil
     batch.reset()
     room.signalAll()
@@ -86,15 +90,15 @@ extension LogWriter {
     guard let active = monitor.withLock({ active }) else { return }
     do throws(DiskError) { try active.file.syncData() } catch { return fail(error) }
     monitor.withLock {
-      isDirty = false
+      dirtySince = nil
       syncedOffset = writtenOffset
     }
   }
 
   private func roll() {
-    if configuration.durability == .os && monitor.withLock({ isDirty }) { syncDirty() }
+    if configuration.durability == .os && monitor.withLock({ dirtySince != nil }) { syncDirty() }
     guard monitor.withLock({ failure == nil }) else { return }
-    let (current, time) = monitor.withLock { (active, rollTime) }
+    let (current, time, before) = monitor.withLock { (active, rollTime, roomsMade) }
     let outcome = effects.roll(current, time)
     monitor.lock()
     isRollAsked = false
@@ -111,7 +115,8 @@ extension LogWriter {
       monitor.unlock()
     case .blocked(let refusal, let stays):
       active = stays
-      blocked = (refusal, .now + tuning.retryAfterNoSpace)
+      // Room that was made meanwhile says nothing a second time: it must not be found blocked by what was before.
+      blocked = roomsMade == before ? (refusal, .now + tuning.retryAfterNoSpace) : nil
       room.signalAll()
       monitor.unlock()
     case .failed(let detail):
@@ -140,7 +145,8 @@ extension LogWriter {
     }
     isWriterWaiting = false
     let notes = writing.notes + filling.notes
-    remains = min(remains?.lowerBound ?? writing.offset, writing.offset)..<writing.range.upperBound
+    let range = writing.range
+    remains = min(remains?.lowerBound ?? .max, range.lowerBound)..<max(remains?.upperBound ?? 0, range.upperBound)
     nextSequence = notes[0].first
     given.end = writing.offset
     given.frames -= notes.count
@@ -194,7 +200,8 @@ extension LogWriter {
     }
   }
 
-  /// After the thread has ended: leaves a mark of how far the segment is synced.
+  /// After the thread has ended: leaves a mark of how far the segment is synced. Once: later the files may be another
+  /// log's.
   func leaveMark() {
     guard let active, failure == nil, remains == nil, given.frames > 0 else { return }
     if configuration.durability == .os { syncDirty() }
@@ -209,7 +216,8 @@ extension LogWriter {
       life: active.segment.life, firstSequence: nextSequence, receivedAt: active.segment.createdAt,
       syncedOffset: UInt64(given.end), eventCount: 0, envelopeLength: 0, eventsLength: 0, appLength: 0,
       kind: FrameHeader.markKind, dialect: 0)
-    var bytes = [UInt8](repeating: 0, count: header.length)
+    // A whole sector: what an earlier life left behind it would pass for damage once frames follow.
+    var bytes = [UInt8](repeating: 0, count: sectorAligned(header.length))
     bytes.withUnsafeMutableBytes { header.write(to: $0.baseAddress!) }
     // Only a help: without it the next start can't tell damage of the last frames from a write that never ended.
     do throws(DiskError) {

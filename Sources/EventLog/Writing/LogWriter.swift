@@ -64,14 +64,17 @@ final class LogWriter: @unchecked Sendable {
   var syncedOffset: Int
   /// Up to where it is written.
   var writtenOffset: Int
-  /// Written and not synced yet (durability `os`).
-  var isDirty = false
+  /// Since when something is written and not synced (durability `os`); nil when all is.
+  var dirtySince: ContinuousClock.Instant?
   var isWriterWaiting = false
   /// The active segment is to be changed: nothing is staged meanwhile.
   var isRollAsked = false
+  var rollAskedSince = ContinuousClock.now
   /// When the frame was received that asks for it.
   var rollTime = Timestamp(milliseconds: 0)
   var rolls = 0
+  /// How often segments were freed.
+  var roomsMade = 0
   /// A write found the disk full: what was staged is being refused.
   var isResetting = false
   /// Why no other segment could be opened, and when that is tried again.
@@ -106,5 +109,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// Whether anything waits for the disk, and since when.
-  var waitingSince: ContinuousClock.Instant? { monitor.withLock { writing.since ?? filling.since } }
+  var waitingSince: ContinuousClock.Instant? {
+    monitor.withLock { writing.since ?? filling.since ?? (isRollAsked ? rollAskedSince : nil) }
+  }
 }

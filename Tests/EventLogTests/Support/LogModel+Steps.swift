@@ -25,7 +25,13 @@ extension LogModel {
       settleOutcomes()
     case 12..<16: try read(random.below(readers.count))
     case 16..<19: acknowledge(random.below(readers.count))
-    case 19, 20: commit(random.below(readers.count))
+    case 19: commit(random.below(readers.count))
+    case 20:
+      commit(random.below(readers.count))
+      if random.once(in: 2) {
+        note("maintenance")
+        log.maintainInline()
+      }
     case 21:
       if random.once(in: 3) {
         try restart(["close", "kill", "power cut"][random.below(3)])

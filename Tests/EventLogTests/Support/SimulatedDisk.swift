@@ -65,7 +65,11 @@ final class SimulatedDisk: Disk {
     /// Calls until one fails: of writes, of syncs, of anything that changes the disk.
     var writeFault: (after: Int, code: Int32)?
     var syncFault: (after: Int, code: Int32)?
+    /// Writes that get nowhere, from the one after `writeFault` on.
+    var refusedWrites: (count: Int, path: String, code: Int32)?
     var cutAfter: Int?
+    /// Called before a directory is synced.
+    var onSyncDirectory: (@Sendable () -> Void)?
     var isOff = false
     var operations = 0
   }
@@ -81,8 +85,15 @@ final class SimulatedDisk: Disk {
     state.withLock {
       $0.writeFault = nil
       $0.syncFault = nil
+      $0.refusedWrites = nil
     }
   }
+  /// Refuses so many writes whole, those after the one that ``failWrite(after:code:)`` cuts in half.
+  func refuseWrites(_ count: Int, to path: String = "", code: Int32 = ENOSPC) {
+    state.withLock { $0.refusedWrites = (count, path, code) }
+  }
+  /// Does something else whenever a directory is about to be synced; nil: nothing any more.
+  func beforeSyncDirectory(_ body: (@Sendable () -> Void)?) { state.withLock { $0.onSyncDirectory = body } }
   func setFree(_ bytes: Int) { state.withLock { $0.free = bytes } }
   /// From the n-th change on, nothing works any more until power comes back.
   func cutPower(afterChanges count: Int) { state.withLock { $0.cutAfter = count } }
@@ -172,6 +183,7 @@ final class SimulatedDisk: Disk {
   }
 
   func syncDirectory(_ path: String) throws(DiskError) {
+    state.withLock { $0.onSyncDirectory }?()
     try state.withLock { state throws(DiskError) in
       try Self.change(&state, .sync, path)
       for change in state.changes.removeValue(forKey: path) ?? [] {
@@ -227,6 +239,11 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
           put(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), at: offset)
           throw DiskError(.write, path, code: fault.code)
         }
+      } else if let refused = state.refusedWrites, refused.count > 0,
+        refused.path.isEmpty || path.contains(refused.path)
+      {
+        state.refusedWrites?.count -= 1
+        throw DiskError(.write, path, code: refused.code)
       }
       let growth = offset + bytes.count - inode.bytes.count
       if growth > state.free { throw DiskError(.write, path, code: ENOSPC) }

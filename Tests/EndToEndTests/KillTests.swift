@@ -1,0 +1,91 @@
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// `EVENT_RELAY_KILLS` kills more often than a test run has time for.
+  @Suite("Killed again and again")
+  struct KillTests {
+    private static let kills = ProcessInfo.processInfo.environment["EVENT_RELAY_KILLS"].flatMap(Int.init) ?? 8
+    private static let eventsPerKill = 1200
+
+    @Test("every event answered with 200 is delivered or a dead letter once, and the line file has each number once")
+    func nothingLostOrRepeated() async throws {
+      let directory = TemporaryDirectory()
+      // One event in sixteen is never taken, and one request in eight fails.
+      let upstream = try ScriptedUpstream(keepsRequests: false) { request in
+        switch request.number % 8 {
+        case 3: return .error(503, "server_error")
+        case 6: return .reset
+        default:
+          let bad = request.events.indices.filter { Self.isBad(RawJSON.string("event_id", of: request.events[$0])) }
+          return .accept(rejected: Dictionary(uniqueKeysWithValues: bad.map { ($0, "invalid_name") }))
+        }
+      }
+      let settings = RelaySettings(upstream: upstream, grace: "5s")
+      let senders = Senders(eventCount: Self.kills * Self.eventsPerKill)
+      var relay = try await RelayProcess(directory, settings)
+      senders.relay(at: relay.ingest[0])
+      var random = SystemRandomNumberGenerator()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 { group.addTask { try await senders.send() } }
+        for kill in 0..<Self.kills {
+          let end = (kill + 1) * Self.eventsPerKill
+          // Somewhere in the middle of things: of requests, syncs, commits, new files, dead letters.
+          let moment = kill * Self.eventsPerKill + Int.random(in: 1..<Self.eventsPerKill - 400, using: &random)
+          try await senders.release(end, untilAccepted: moment)
+          try await relay.crash()
+          relay = try await RelayProcess(directory, settings)
+          senders.relay(at: relay.ingest[0])
+          try await senders.release(end, untilAccepted: end)
+        }
+        try await group.waitForAll()
+      }
+      #expect(await upstream.hasTaken(senders.acceptedIDs.filter { !Self.isBad($0) }))
+      #expect(try await relay.flush() == 0)
+      try await check(relay, directory, upstream, senders)
+      #expect(try await relay.stop() == 0)
+      let verified = try await eventRelay("log", "verify", directory.file("data"))
+      #expect(verified.exitCode == 0, "\(verified.output)\(verified.errors)")
+    }
+
+    private static func isBad(_ id: String?) -> Bool { id?.hasSuffix("7") == true }
+
+    private func check(
+      _ relay: RelayProcess, _ directory: TemporaryDirectory, _ upstream: ScriptedUpstream, _ senders: Senders
+    ) async throws {
+      let lines = sinkLines(directory).map { Record($0) }
+      #expect(lines.map(\.number) == Array(1...max(1, lines.count)), "seq has a gap, a duplicate or another order")
+      #expect(Set(lines.map(\.id)) == senders.acceptedIDs)
+      #expect(lines.filter { $0.event != senders.bytes[$0.id] }.isEmpty)
+
+      let letters = sinkLines(directory, "data/dead-letters").map { Record($0) }
+      let bad = lines.filter { Self.isBad($0.id) }
+      #expect(letters.map(\.number).sorted() == bad.map(\.number), "each refused event is a dead letter once")
+      #expect(Set(letters.map(\.id)).isSubset(of: senders.acceptedIDs))
+      #expect(Set(upstream.record.value.events.keys) == senders.acceptedIDs.filter { !Self.isBad($0) })
+
+      let ledger = try #require(try await relay.destination("upstream")["ledger"])
+      #expect(ledger["accepted"]?.integer() == lines.count, "\(ledger)")
+      #expect(ledger["delivered"]?.integer() == lines.count - bad.count, "\(ledger)")
+      #expect(ledger["dead_lettered"]?.integer() == bad.count, "\(ledger)")
+      #expect(ledger["waiting"]?.integer() == 0, "\(ledger)")
+    }
+
+    /// What a line of a file says.
+    private struct Record {
+      let number: Int
+      let id: String
+      let event: [UInt8]
+
+      init(_ line: String) {
+        let bytes = Array(line.utf8)
+        number = Int(String(decoding: RawJSON.member("seq", of: bytes) ?? [], as: UTF8.self)) ?? 0
+        event = RawJSON.member("event", of: bytes) ?? []
+        id = RawJSON.string("event_id", of: event) ?? ""
+      }
+    }
+  }
+}
