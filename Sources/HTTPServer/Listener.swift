@@ -26,6 +26,7 @@ final class Listener {
   private var answered: [Exchange] = []
   private var finishing: [Connection] = []
   private var watched = 0
+  private var hasClosed = false
   private var nextDeadline = ConnectionTimer.never
   private var stopDeadline = ConnectionTimer.never
 
@@ -144,8 +145,12 @@ final class Listener {
 
   /// Waits until there is something to do.
   private func sleep() {
-    // The last connection may have ended in this turn: then there is nothing to wait for.
-    if isStopping, connections.isEmpty { return }
+    // The last connection may have ended in this turn: then there is nothing to wait for. And the library, when it had
+    // no descriptor left for a new one, only looks for new ones again in a turn after one has ended.
+    if hasClosed {
+      hasClosed = false
+      return
+    }
     var pending: UInt64 = 0
     let isBusy = (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps()
     // What the library has read already can't be seen any more: who is watched is looked at before its next turn.
@@ -232,6 +237,7 @@ final class Listener {
   func closed(_ connection: Connection) {
     epoll_ctl(epoll, EPOLL_CTL_DEL, connection.descriptor, nil)
     connection.isOpen = false
+    hasClosed = true
     if connection.isWatched { watched -= 1 }
     let last = connections.removeLast()
     if last !== connection {

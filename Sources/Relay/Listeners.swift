@@ -16,8 +16,10 @@ final class Listeners: Sendable {
 
   init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, standIn: EmbeddedStandIn?) throws {
     let configuration = daemon.configuration
+    var door = HTTPServerConfiguration(configuration.ingest)
+    door.maxConnections = DescriptorLimit.makeRoom(for: door.maxConnections, logger: daemon.logger)
     ingest = HTTPServer(
-      HTTPServerConfiguration(configuration.ingest),
+      door,
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
         metrics: daemon.metrics), logger: daemon.logger)
