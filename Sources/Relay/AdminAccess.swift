@@ -5,8 +5,8 @@ import HTTPServer
 struct AdminAccess: Sendable {
   /// The host names and addresses, in lower case and without port, that a request may name.
   private let hosts: Set<String>
-  /// The listener is bound to all addresses: any address literal names it. (A web page that reaches for it by a trick of
-  /// name resolution names a name.)
+  /// The listener is bound to all addresses, or to those of a name: any address literal names it. (A web page that
+  /// reaches for it by a trick of name resolution names a name.)
   private let takesAnyAddress: Bool
   private let token: String?
 
@@ -14,14 +14,16 @@ struct AdminAccess: Sendable {
   static let openPaths: Set<String> = ["/livez", "/readyz", "/healthz"]
 
   init(listen: ListenAddress, hosts: [String], token: String?) {
-    var names = Set(hosts.map { $0.lowercased() })
+    var names = Set(hosts.map { Self.hostPart(of: $0).lowercased() })
     names.insert("localhost")
-    takesAnyAddress =
-      switch listen {
-      case .tcp(let host, _): host == "0.0.0.0" || host == "::" || host.isEmpty
-      case .unix: false
-      }
-    if case .tcp(let host, _) = listen { names.insert(host.lowercased()) }
+    switch listen {
+    case .tcp("0.0.0.0", _), .tcp("::", _): takesAnyAddress = true
+    case .tcp(let host, _):
+      let isLocal = host.lowercased() == "localhost"
+      names.formUnion(isLocal ? ["127.0.0.1", "::1"] : [host.lowercased()])
+      takesAnyAddress = !isLocal && !Self.isAddress(host)
+    case .unix: takesAnyAddress = false
+    }
     self.hosts = names
     self.token = token
   }
@@ -49,9 +51,10 @@ struct AdminAccess: Sendable {
     return hosts.contains(host) || (takesAnyAddress && Self.isAddress(host))
   }
 
-  /// The host of `host`, `host:port`, `[v6]` or `[v6]:port`, without brackets.
+  /// The host of `host`, `host:port`, `[v6]`, `[v6]:port` or `v6`, without brackets.
   static func hostPart(of header: String) -> String {
     if header.hasPrefix("[") { return String(header.dropFirst().prefix { $0 != "]" }) }
+    if header.firstIndex(of: ":") != header.lastIndex(of: ":") { return header }
     return String(header.prefix { $0 != ":" })
   }
 

@@ -56,6 +56,42 @@ struct RecoveryTests {
     #expect(log.tornWrites == 0)
   }
 
+  @Test("takes nothing that an earlier life left behind a clean end's mark for damage, whatever follows")
+  func staleBytesBehindMark() throws {
+    var log = try fixture.open()
+    for day in 0..<3 {
+      log.put(day * 2 + 1..<day * 2 + 3)
+      // As in a file that is written over.
+      if day == 0 { disk.corrupt(first) { bytes in for at in 1024..<bytes.count { bytes[at] = 0xEE } } }
+      log.close()
+      log = try fixture.open()
+      // And an end without a close.
+      log.put(100 + day..<101 + day)
+      log = try fixture.open()
+      #expect(log.statistics.corruptRecords == 0)
+      #expect(try !LogInspection.run("/data/log", verify: true, disk: disk).isDamaged)
+    }
+    #expect(log.statistics.nextSequence == 10)
+  }
+
+  @Test("takes the first bytes of a write that never ended for no damage later", arguments: [8, 16, 24, 40, 71])
+  func tornHeader(_ kept: Int) throws {
+    var log = try fixture.open()
+    _ = log.stage(1..<2)
+    _ = log.stage(2..<3)
+    log.syncInline()
+    // The second frame, in the same round and sector as the first, is torn in its header.
+    let second = try offset(of: 1, in: first) / 8 * 8 + 40
+    let bytes = try #require(disk.bytes(of: first))
+    let start = try #require((second..<second + 64).first { Array(bytes[$0..<$0 + 4]) == Array("ERFr".utf8) })
+    disk.corrupt(first) { bytes in for at in start + kept..<bytes.count { bytes[at] = 0xEE } }
+    log = try fixture.open()
+    #expect(log.put(3..<4) == .stored(first: 2))
+    log = try fixture.open()
+    #expect(log.statistics.corruptRecords == 0)
+    #expect(try log.subscribe("all", origin: .oldest).readAll(.all).map(\.index.idHigh) == [1, 3])
+  }
+
   @Test("keeps at most eight copies of torn writes")
   func tornCopies() throws {
     for serial in 1..<14 {

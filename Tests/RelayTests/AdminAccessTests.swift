@@ -37,6 +37,30 @@ struct AdminAccessTests {
     #expect(access.refusal(host: "a.example", authorization: "Bearer t", path: "/status")?.status == 403)
   }
 
+  @Test("takes the addresses of a listener that is given as a name")
+  func names() {
+    let local = AdminAccess(listen: .tcp(host: "localhost", port: 1), hosts: [], token: nil)
+    for host in ["localhost:1", "127.0.0.1:1", "[::1]"] {
+      #expect(local.refusal(host: host, authorization: nil, path: "/status") == nil)
+    }
+    #expect(local.refusal(host: "192.0.2.7", authorization: nil, path: "/status")?.status == 403)
+    let named = AdminAccess(listen: .tcp(host: "relay.internal", port: 1), hosts: [], token: nil)
+    for host in ["relay.internal:1", "192.0.2.7:1"] {
+      #expect(named.refusal(host: host, authorization: nil, path: "/status") == nil)
+    }
+    #expect(named.refusal(host: "evil.example", authorization: nil, path: "/status")?.status == 403)
+  }
+
+  @Test("takes configured hosts as they may be written: with a port, in brackets or not")
+  func configured() {
+    let access = AdminAccess(
+      listen: .tcp(host: "127.0.0.1", port: 1), hosts: ["Relay.Internal:8788", "[2001:db8::1]:8788", "2001:db8::2"],
+      token: nil)
+    for host in ["relay.internal", "relay.internal:1", "[2001:DB8::1]", "[2001:db8::2]:7"] {
+      #expect(access.refusal(host: host, authorization: nil, path: "/status") == nil)
+    }
+  }
+
   @Test("wants the token on every path but the health ones")
   func token() {
     let access = AdminAccess(listen: .tcp(host: "127.0.0.1", port: 1), hosts: [], token: "secret")

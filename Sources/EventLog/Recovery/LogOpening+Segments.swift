@@ -11,22 +11,22 @@ extension LogOpening {
       return Found(number: number, path: path, file: file, size: try file.size())
     }
     let window = ScanWindow(found.file, end: found.size)
-    let head = window.bytes(at: 0, SegmentHeader.size)
-    if let start = head.baseAddress {
-      switch SegmentHeader.read(start, available: head.count) {
-      case .header(let header): found.header = header.number == number ? header : nil
-      case .newer(let version): throw SegmentScan.newer(path, version)
-      case .broken: break
-      }
+    let head = window.withBytes(at: 0, SegmentHeader.size) { head in
+      head.baseAddress.map { SegmentHeader.read($0, available: head.count) }
     }
-    let tail = window.bytes(at: found.size - SegmentFooter.trailerSize, SegmentFooter.trailerSize)
-    guard found.size >= SegmentHeader.size + SegmentFooter.trailerSize, let start = tail.baseAddress else {
-      return found
+    switch head {
+    case .header(let header): found.header = header.number == number ? header : nil
+    case .newer(let version): throw SegmentScan.newer(path, version)
+    case .broken, nil: break
     }
-    switch SegmentFooter.Trailer.read(start) {
+    guard found.size >= SegmentHeader.size + SegmentFooter.trailerSize else { return found }
+    let tail = window.withBytes(at: found.size - SegmentFooter.trailerSize, SegmentFooter.trailerSize) { tail in
+      tail.baseAddress.map { SegmentFooter.Trailer.read($0) }
+    }
+    switch tail {
     case .trailer(let trailer): if found.header?.life ?? trailer.life == trailer.life { found.trailer = trailer }
     case .newer(let version): if found.header != nil { throw SegmentScan.newer(path, version) }
-    case .none: break
+    case .some(.none), nil: break
     }
     return found
   }
@@ -104,6 +104,8 @@ extension LogOpening {
       if let torn = recovery.torn {
         let reach = min(torn.upperBound - recovery.dataEnd, Self.tornReachMax)
         try found.file.writeBytes([UInt8](repeating: 0, count: max(0, reach)), at: recovery.dataEnd)
+      } else {
+        try clearSector(after: recovery.dataEnd, found)
       }
       try found.file.syncData()
       if hasFailureSign { try disk.unlink("\(directory)/\(SegmentName.failureSign)") }
@@ -112,6 +114,19 @@ extension LogOpening {
       logger.error(
         "the log can be read but not written: it takes no events", about: found.path, ["why": .text(error.description)])
     }
+  }
+
+  /// Fills the last sector up with zeros: what a write that never ended left there, too little to be told for a frame,
+  /// would pass for damage once frames follow.
+  ///
+  /// No round of writing that ended leaves anything there, so none of the sector's events was answered.
+  private func clearSector(after dataEnd: Int, _ found: Found) throws(DiskError) {
+    let length = sectorAligned(dataEnd) - dataEnd
+    let isClear = ScanWindow(found.file, end: found.size).withBytes(at: dataEnd, length) { rest in
+      rest.prefix(length).allSatisfy { $0 == 0 }
+    }
+    if isClear { return }
+    try found.file.writeBytes([UInt8](repeating: 0, count: length), at: dataEnd)
   }
 
   /// Writes the tail once more: pages whose sync failed look clean to the system, and no later sync writes them.
@@ -131,7 +146,7 @@ extension LogOpening {
   private mutating func keepAside(_ torn: Range<Int>, _ found: Found) {
     let window = ScanWindow(found.file, end: found.size)
     let length = min(torn.count, Self.tornBytesMax)
-    let bytes = Array(window.bytes(at: torn.lowerBound, length).prefix(length))
+    let bytes = window.withBytes(at: torn.lowerBound, length) { Array($0.prefix(length)) }
     let name = SegmentName.torn(found.number, offset: torn.lowerBound)
     logger.warning(
       "a write that never ended was cut off: no event of it was answered", about: found.path,

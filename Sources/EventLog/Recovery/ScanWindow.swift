@@ -24,12 +24,21 @@ final class ScanWindow {
   deinit { buffer.deallocate() }
 
   /// The bytes from an offset on, at least `wanted` of them unless the file ends before.
+  ///
+  /// They are good until the next call, and as long as the window is held.
   func bytes(at offset: Int, _ wanted: Int) -> UnsafeRawBufferPointer {
     let wanted = max(0, min(wanted, end - offset))
     if offset < base || offset + wanted > base + count { load(offset, wanted) }
     let from = offset - base
     guard from >= 0, from < count else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(rebasing: buffer[from..<count])
+  }
+
+  /// Calls a body with the bytes from an offset on, as ``bytes(at:_:)`` returns them.
+  ///
+  /// The window lives until the body is done: one that is let go earlier takes its bytes with it.
+  func withBytes<Result>(at offset: Int, _ wanted: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withExtendedLifetime(self) { body(bytes(at: offset, wanted)) }
   }
 
   private func load(_ offset: Int, _ wanted: Int) {

@@ -216,7 +216,8 @@ extension LogWriter {
       life: active.segment.life, firstSequence: nextSequence, receivedAt: active.segment.createdAt,
       syncedOffset: UInt64(given.end), eventCount: 0, envelopeLength: 0, eventsLength: 0, appLength: 0,
       kind: FrameHeader.markKind, dialect: 0)
-    var bytes = [UInt8](repeating: 0, count: header.length)
+    // A whole sector: what an earlier life left behind it would pass for damage once frames follow.
+    var bytes = [UInt8](repeating: 0, count: sectorAligned(header.length))
     bytes.withUnsafeMutableBytes { header.write(to: $0.baseAddress!) }
     // Only a help: without it the next start can't tell damage of the last frames from a write that never ended.
     do throws(DiskError) {
