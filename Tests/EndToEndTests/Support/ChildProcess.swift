@@ -21,6 +21,11 @@ final class ChildProcess: Sendable {
     return (own as NSString).deletingLastPathComponent + "/event-relay"
   }()
 
+  /// What stands before a program that may have so many files open at most.
+  static func command(openFiles: Int) -> [String] {
+    ["/bin/sh", "-c", #"ulimit -n \#(openFiles) && exec "$0" "$@""#]
+  }
+
   init(
     _ arguments: [String], program: String = ChildProcess.eventRelay, environment: [String: String] = [:],
     directory: String? = nil, input: String? = nil
