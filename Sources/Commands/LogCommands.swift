@@ -9,7 +9,8 @@ extension Command {
     summary: "Shows what the write-ahead log holds: its segments and apps.",
     details: """
       Reads the files and changes nothing; a relay may run meanwhile. Looks at the
-      segments' footers only: log verify looks at everything.
+      segments' footers only: log verify looks at everything. Exits with 1 when damage
+      is seen.
       """,
     operands: [directory],
     options: [jsonOption],
@@ -19,7 +20,7 @@ extension Command {
     let tables = LogTables(report: report)
     context.output.print(arguments.flag("json") ? tables.json.description + "\n" : tables.text, terminator: "")
     if report.isDamaged { context.output.error("the log is damaged; event-relay log verify looks at all of it") }
-    return .done
+    return report.isDamaged ? .failed : .done
   }
 
   static let logVerify = Command(

@@ -20,12 +20,16 @@ extension Command {
     switch await context.withClient({ await contact.ask("GET", "/status", over: $0) }) {
     case .success(let value): status = value
     case .failure(.notRunning(let why)):
-      guard let offline = await WorkerThread.run({ context.relay.offlineStatus(configuration) }) else {
+      switch await WorkerThread.run({ Result { try context.relay.offlineStatus(configuration) } }) {
+      case .success(let offline?):
+        context.output.error("no relay runs; this is what its files say")
+        status = offline
+      case .success(nil):
         throw CommandFailure(
           "\(why); and \(PrintableText.of(configuration.dataDirectory)) holds no relay's files to read")
+      case .failure(let error):
+        throw CommandFailure("\(why); and the relay's files can't be read: \(PrintableText.of("\(error)"))")
       }
-      context.output.error("no relay runs; this is what its files say")
-      status = offline
     case .failure(let problem): throw problem.failure
     }
     context.output.print(arguments.flag("json") ? status.description : StatusTables.text(status), terminator: "")

@@ -38,14 +38,18 @@ enum FileText {
     return .success(Array(bytes[..<count]))
   }
 
-  /// Why a file can't be read; nil when it can.
-  static func fault(reading path: String) -> Fault? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return Fault(message: reason(errno)) }
-    defer { close(descriptor) }
-    var facts = stat()
-    guard fstat(descriptor, &facts) == 0 else { return Fault(message: reason(errno)) }
-    return facts.st_mode & S_IFMT == S_IFDIR ? Fault(message: "is a directory; name the file in it") : nil
+  /// Bytes of a file of certificates.
+  private static let certificatesBytesMax = 8 << 20
+
+  /// Why a file can't serve as one of CA certificates; nil when it can.
+  static func fault(certificatesIn path: String) -> Fault? {
+    switch read(path, bytesMax: certificatesBytesMax) {
+    case .failure(let fault): return fault
+    case .success(let bytes):
+      let mark = Array("CERTIFICATE-----".utf8)
+      return bytes.firstRange(of: mark) != nil
+        ? nil : Fault(message: "holds no certificate; it should hold PEM, with a line -----BEGIN CERTIFICATE-----")
+    }
   }
 
   private static func reason(_ code: Int32) -> String {

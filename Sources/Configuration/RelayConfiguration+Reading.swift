@@ -28,7 +28,9 @@ extension RelayConfiguration.Ingest {
   mutating func read(_ section: Section) {
     let address = ScalarFormat.address(relativeTo: section.findings.directory)
     if let listeners = section.list("listen", max: Self.listenersMax, address) {
-      if listeners.isEmpty, section.isList("listen") { section.fault("listen", "is empty; name at least one address") }
+      if listeners.isEmpty, section.isEmptyList("listen") {
+        section.fault("listen", "is empty; name at least one address")
+      }
       for (index, listener) in listeners.enumerated() {
         guard let first = listeners[..<index].first(where: { $0.value.collides(with: listener.value) }) else {
           continue
@@ -104,7 +106,7 @@ extension RelayConfiguration.Upstream {
     section.read("timeout", into: &timeout, .duration(.milliseconds(100) ... .hours(1)))
     section.read("connect_timeout", into: &connectTimeout, .duration(.milliseconds(100) ... .minutes(10)))
     section.readOptional("ca_file", into: &caFile, .path(relativeTo: section.findings.directory))
-    if let caFile, let fault = FileText.fault(reading: caFile) {
+    if let caFile, let fault = FileText.fault(certificatesIn: caFile) {
       section.fault("ca_file", "\(Quoting.quote(caFile)): \(fault.message)")
     }
     retry.read(section.section("retry"))

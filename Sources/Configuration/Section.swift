@@ -44,9 +44,10 @@ final class Section {
   /// The key is there and its value is not `~`.
   func hasValue(_ key: String) -> Bool { members[key].map { !isNothing($0.value) } ?? false }
 
-  func isList(_ key: String) -> Bool {
+  /// A list without elements, or no value at all.
+  func isEmptyList(_ key: String) -> Bool {
     guard let member = members[key] else { return false }
-    if case .sequence = member.value.content { return true }
+    if case .sequence(let elements) = member.value.content { return elements.isEmpty }
     return member.value.isNull
   }
 

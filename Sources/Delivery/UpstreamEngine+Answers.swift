@@ -22,7 +22,8 @@ extension UpstreamEngine {
     case .failure(let failure):
       context.metrics.count(.network, took: took)
       fail(
-        lane, .waiting, "No answer from the upstream (\(failure.kind.rawValue)): \(failure.description)",
+        lane, .waiting,
+        "No answer from the upstream (\(failure.kind.rawValue)): \(failure.description)\(Self.advice(on: failure))",
         isOutage: true)
     case .success(let answer):
       let verdict = UpstreamVerdict.judge(
@@ -37,6 +38,15 @@ extension UpstreamEngine {
     pump()
   }
 
+  /// What an operator can look at.
+  private static func advice(on failure: TransportFailure) -> String {
+    switch failure.kind {
+    case .resolve: "; check the host in upstream.url, and this machine's DNS"
+    case .tls: "; if the upstream's certificate comes from a CA of your own, name that in upstream.ca_file"
+    case .connect, .timeout, .reset, .protocolError, .other: ""
+    }
+  }
+
   private func act(on verdict: UpstreamVerdict, _ flight: Flight) {
     let lane = flight.lane
     switch verdict {
@@ -49,7 +59,7 @@ extension UpstreamEngine {
       noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
       giveUp(flight, .refused, status, code, message)
     case .badRequest(let code, let message): unfit(flight, .refused, 400, code, message)
-    case .tooLarge: unfit(flight, .tooLarge, 413, nil, nil)
+    case .tooLarge(let code, let message): unfit(flight, .tooLarge, 413, code, message)
     case .retry(let after, .rateLimited):
       reachable()
       let detail = "The upstream answered 429, too many events; the next try comes when it allows."

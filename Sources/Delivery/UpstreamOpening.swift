@@ -23,7 +23,7 @@ struct UpstreamOpening: Sendable {
     guard record.url != url || record.relay != relay else { return }
     if let other = record.relay, other != relay, pendingEvents > 0, !configuration.adoptsWaitingEvents {
       hold =
-        "\(pendingEvents) events wait that relay \(other) accepted, and this is relay \(relay): if that one sends them "
+        "\(Self.waiting(pendingEvents)) that relay \(other) accepted, and this is relay \(relay): if that one sends them "
         + "no more, start once with `event-relay run --adopt`; else give this one a data_dir of its own"
       return
     }
@@ -34,7 +34,7 @@ struct UpstreamOpening: Sendable {
     guard record.url != url else { return }
     if let other = record.url, pendingEvents > 0, !configuration.adoptsWaitingEvents {
       hold =
-        "\(pendingEvents) events wait that were accepted for \(other): start once with `event-relay run --adopt` to "
+        "\(Self.waiting(pendingEvents)) that \(pendingEvents == 1 ? "was" : "were") accepted for \(other): start once with `event-relay run --adopt` to "
         + "send them to \(url), or set upstream.url back"
       return
     }
@@ -43,6 +43,8 @@ struct UpstreamOpening: Sendable {
     record.lanes = []
     mustCommit = true
   }
+
+  private static func waiting(_ events: Int) -> String { events == 1 ? "1 event waits" : "\(events) events wait" }
 
   /// A URL without the user and password it may hold.
   static func shown(_ url: String) -> String {

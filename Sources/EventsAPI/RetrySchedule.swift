@@ -34,13 +34,16 @@ public struct RetrySchedule: Sendable, Equatable {
   /// Notes a failure, a 429 too, and tells how long to wait.
   ///
   /// - Parameters:
-  ///   - retryAfter: what the server asked for. A 429's is obeyed as it is; otherwise the longer of the two delays
-  ///       holds.
+  ///   - retryAfter: what the server asked for. A 429's is obeyed as it is, but that no second try in a row comes at
+  ///       once; otherwise the longer of the two delays holds.
   ///   - roll: a random number from 0 up to 1.
   public mutating func delay(retryAfter: RetryAfter? = nil, isRateLimited: Bool = false, roll: Double) -> Duration {
     let plain = ownDelay
     failures = Swift.min(failures + 1, Self.failuresMax)
-    if isRateLimited, let retryAfter { return retryAfter.delay }
+    if isRateLimited, let retryAfter {
+      // "At once" is believed once; a server that says it again and again would be asked thousands of times a second.
+      return failures > 1 ? Swift.max(retryAfter.delay, Swift.min(initial, Self.repeatedMin)) : retryAfter.delay
+    }
     let jittered = plain + plain * (jitter * Swift.min(Swift.max(roll, 0), 1))
     return Swift.max(jittered, retryAfter?.delay ?? .zero)
   }
@@ -48,6 +51,8 @@ public struct RetrySchedule: Sendable, Equatable {
   /// Notes an answer that is neither a 429 nor a failure.
   public mutating func reset() { failures = 0 }
 
+  /// The least wait when several tries in a row have failed, unless the schedule begins with a shorter one.
+  private static let repeatedMin: Duration = .seconds(1)
   private static let failuresMax = 1_000_000
 
   private var ownDelay: Duration {

@@ -44,9 +44,9 @@ extension UpstreamVerdict {
         after: RetryAfter.parse(headerValues: retryAfter, now: now), reason: .serverError(status: status))
     case 400...499:
       guard !isBodyCut, let error = errorObject(body) else {
-        return status == 413 && sentEvents > 1 ? .tooLarge : foreign
+        return status == 413 && sentEvents > 1 ? .tooLarge(code: nil, message: nil) : foreign
       }
-      if status == 413 { return .tooLarge }
+      if status == 413 { return .tooLarge(code: error.code, message: error.message) }
       if status == 400 { return .badRequest(code: error.code, message: error.message) }
       return .refused(status: status, code: error.code, message: error.message)
     default: return foreign

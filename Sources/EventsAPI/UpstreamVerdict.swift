@@ -5,8 +5,8 @@ public enum UpstreamVerdict: Sendable, Equatable {
   /// Nothing was taken: send the same again, later.
   case retry(after: RetryAfter?, reason: RetryReason)
   /// The body is too long for the upstream or something on the way to it: send it in halves. A single event is too
-  /// large for good.
-  case tooLarge
+  /// large for good. Both texts are nil when it isn't the API that says so.
+  case tooLarge(code: String?, message: String?)
   /// The upstream can't read the batch: send it in halves, until the bad events stand alone.
   case badRequest(code: String, message: String)
   /// The upstream refuses the batch for good, in its own words.

@@ -26,6 +26,7 @@ final class Listener {
   private var answered: [Exchange] = []
   private var finishing: [Connection] = []
   private var watched = 0
+  /// A connection has ended since the library's last turn.
   private var hasClosed = false
   private var nextDeadline = ConnectionTimer.never
   private var stopDeadline = ConnectionTimer.never
@@ -78,6 +79,7 @@ final class Listener {
       takeMail()
       if now >= nextDeadline { checkDeadlines() }
       if isStopping, connections.isEmpty || now >= stopDeadline { break }
+      hasClosed = false
       MHD_run(daemon)
       suspendUnanswered()
       cutFinished()
@@ -145,14 +147,13 @@ final class Listener {
 
   /// Waits until there is something to do.
   private func sleep() {
-    // The last connection may have ended in this turn: then there is nothing to wait for. And the library, when it had
-    // no descriptor left for a new one, only looks for new ones again in a turn after one has ended.
-    if hasClosed {
-      hasClosed = false
-      return
-    }
+    // The last connection may have ended in this turn: then there is nothing to wait for.
+    if isStopping, connections.isEmpty { return }
     var pending: UInt64 = 0
-    let isBusy = (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps()
+    // (After a want of file descriptors the library accepts again once a connection has ended, and only in a turn after
+    // that: without one it would never be woken by another connection.)
+    let isBusy =
+      (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps() || hasClosed
     // What the library has read already can't be seen any more: who is watched is looked at before its next turn.
     if isBusy, watched == 0 { return }
     let wakeUp = min(nextDeadline, isStopping ? stopDeadline : ConnectionTimer.never)

@@ -27,6 +27,7 @@ public final class Daemon: Sendable {
   let clock = WallClock.system
   let metrics = MetricsRegistry()
   let logger: Logger
+  let manager: ServiceManager
 
   public init(
     configuration: RelayConfiguration, options: Options, environment: [String: String],
@@ -39,6 +40,7 @@ public final class Daemon: Sendable {
     self.readAgain = readAgain
     self.options = options
     self.environment = environment
+    manager = ServiceManager(environment: environment)
     logger = Logger(
       level: LogLevel(rawValue: configuration.logging.level.rawValue) ?? .info,
       format: LogFormat(rawValue: configuration.logging.format.rawValue) ?? .text)
@@ -51,7 +53,6 @@ public final class Daemon: Sendable {
     platform_map_large_memory()
     Signals.block()
     let signals = Signals.stream()
-    let manager = ServiceManager(environment: environment)
     do {
       let storage = try Storage(configuration, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
@@ -65,7 +66,7 @@ public final class Daemon: Sendable {
       let watchdog = Watchdog(manager) { listeners.isLive }
       let housekeeping = Housekeeping { storage.apps.forgetIdle(hasPending: destinations.isOwed) }
 
-      await serve(signals, listeners, manager)
+      await serve(signals, listeners)
 
       manager.stopping()
       watchdog.cancel()
@@ -86,14 +87,11 @@ public final class Daemon: Sendable {
   }
 
   /// Answers to signals until one says stop.
-  private func serve(_ signals: AsyncStream<Signals.Wish>, _ listeners: Listeners, _ manager: ServiceManager) async {
+  private func serve(_ signals: AsyncStream<Signals.Wish>, _ listeners: Listeners) async {
     for await wish in signals {
       switch wish {
       case .stop: return
-      case .reload:
-        manager.reloading()
-        _ = await listeners.reloader.reload(by: "SIGHUP")
-        manager.ready()
+      case .reload: _ = await listeners.reloader.reload(by: "SIGHUP")
       }
     }
   }

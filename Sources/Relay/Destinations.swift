@@ -46,20 +46,27 @@ final class Destinations: Sendable {
         isDiskLow: { storage.freeSpace.isLow }, clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger)
       all.append(try SinkRegistry.make(SinkSettings(sink), context))
     }
-    self.all = all
-    try warnOfForgotten(storage, daemon.logger)
+    self.all = all + (try Self.removedSinks(besides: all, storage, daemon.logger))
   }
 
-  /// A destination that is no longer configured keeps what it is owed, and the log with it: that must be seen.
-  private func warnOfForgotten(_ storage: Storage, _ logger: Logger) throws {
-    let configured = Set(all.map(\.name))
-    for name in storage.log.knownDestinations where !configured.contains(name) {
-      let waiting = try storage.log.subscribe(name, origin: .newest).pending.events
-      if waiting > 0 {
-        logger.warning(
-          "a destination that is no longer configured is still owed events", about: name, ["waiting": .integer(waiting)]
-        )
+  /// Sinks that are no longer configured. One that has had everything is forgotten; one that is still owed events keeps
+  /// them, and the log with them: that must be seen.
+  private static func removedSinks(
+    besides configured: [any Destination], _ storage: Storage, _ logger: Logger
+  ) throws -> [RemovedSink] {
+    let names = Set(configured.map(\.name))
+    return try storage.log.knownDestinations.filter { !names.contains($0) }.compactMap { name in
+      let subscription = try storage.log.subscribe(name, origin: .newest)
+      let waiting = subscription.pending.events
+      guard waiting > 0 else {
+        try subscription.discard()
+        logger.info("a sink that is no longer configured has had all its events and is forgotten", about: name)
+        return nil
       }
+      logger.warning(
+        "a sink that is no longer configured is still owed events: the log keeps them until it is put back",
+        about: name, ["waiting": .integer(waiting)])
+      return RemovedSink(subscription, record: "\(storage.directory)/positions/\(name).json")
     }
   }
 

@@ -55,11 +55,18 @@ struct HealthReport: Sendable, Equatable {
   }
 
   /// A batch posted now would be stored.
-  static func ready(log: LogHealth, isAccepting: Bool) -> HealthReport {
+  ///
+  /// - Parameter waitedFor: the destinations for which events wait, the one with the oldest first.
+  static func ready(log: LogHealth, isAccepting: Bool, waitedFor: [String] = []) -> HealthReport {
     let (isOK, detail) =
       switch log {
       case .ok: (true, "takes events")
-      case .full: (false, "full: `log.max_size` is reached; it empties as events are delivered")
+      case .full:
+        (
+          false,
+          "full: `log.max_size` is reached; it empties as events are delivered"
+            + (waitedFor.isEmpty ? "" : "; they wait for \(waitedFor.joined(separator: ", "))")
+        )
       case .diskFull(let detail), .failed(let detail): (false, detail)
       case .closed: (false, "closed: the relay is stopping")
       }

@@ -16,10 +16,10 @@ final class Listeners: Sendable {
 
   init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, standIn: EmbeddedStandIn?) throws {
     let configuration = daemon.configuration
-    var door = HTTPServerConfiguration(configuration.ingest)
-    door.maxConnections = DescriptorLimit.makeRoom(for: door.maxConnections, logger: daemon.logger)
+    var senders = HTTPServerConfiguration(configuration.ingest)
+    senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
     ingest = HTTPServer(
-      door,
+      senders,
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
         metrics: daemon.metrics), logger: daemon.logger)
@@ -98,7 +98,11 @@ final class RelayFacts: Sendable {
   }
 
   var ready: HealthReport {
-    .ready(log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed))
+    let waiting = destinations.statuses.filter { $0.pending.events > 0 }.sorted {
+      ($0.pending.oldestReceivedAt?.milliseconds ?? .max) < ($1.pending.oldestReceivedAt?.milliseconds ?? .max)
+    }
+    return .ready(
+      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), waitedFor: waiting.map(\.name))
   }
 
   var whole: HealthReport { .whole(live: live, ready: ready, destinations: destinations.statuses) }

@@ -69,7 +69,7 @@ public final class OfflineRelay: Sendable {
     for case .app(let app) in subscription.pendingLanes() where !names.contains(app) && !app.hasPrefix("key-") {
       let waiting = subscription.pending(.app(app)).events
       sentences.append(
-        "\(waiting) events wait for app \(app), which is no longer configured: they are held until it is put back")
+        "\(Self.events(waiting)) for app \(app), which is no longer configured: held until it is put back")
     }
     return sentences
   }
@@ -79,8 +79,10 @@ public final class OfflineRelay: Sendable {
     let waiting = subscription.pending.events
     guard waiting > 0 else { return [] }
     return [
-      "\(waiting) events wait for sink \(subscription.destination), which is no longer configured: they keep their "
-        + "place in the log until it is put back"
+      "\(Self.events(waiting)) for sink \(subscription.destination), which is no longer configured: the log keeps them, "
+        + "and all that comes after, until it is put back"
     ]
   }
+
+  private static func events(_ count: Int) -> String { count == 1 ? "1 event waits" : "\(count) events wait" }
 }

@@ -23,6 +23,8 @@ final class Reloader: Sendable {
   }
 
   func reload(by actor: String) async -> ReloadOutcome {
+    daemon.manager.reloading()
+    defer { daemon.manager.ready() }
     let outcome = take(by: actor)
     isGood.store(outcome.isDone, ordering: .relaxed)
     for fault in outcome.faults {

@@ -8,8 +8,10 @@ struct ServiceManager: Sendable {
 
   init(environment: [String: String]) {
     socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+    // A manager's limit may be meant for another process that passed its environment on.
+    let isMeant = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
     watchdogInterval = environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { limit in
-      limit > 0 ? .microseconds(limit / 2) : nil
+      limit > 1 && isMeant ? .microseconds(limit / 2) : nil
     }
   }
 

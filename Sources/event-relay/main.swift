@@ -1,4 +1,5 @@
 import Commands
 import Glibc
 
-exit(Entry.runToEnd(Array(CommandLine.arguments.dropFirst())))
+ProcessStart.openStandardFiles()
+exit(Entry.runToEnd(ProcessStart.arguments))

@@ -88,6 +88,14 @@ import Testing
     #expect(ran.out.contains("dead-letters export"))
   }
 
+  @Test(arguments: [
+    ("event-relay\0", []), ("", []), ("/x/event-relay\0send\0--key\0\0a b\0", ["send", "--key", "", "a b"]),
+    ("event-relay\0send", ["send"]),
+  ])
+  func `The words are found in what the system knows of the line`(_ line: String, _ words: [String]) {
+    #expect(ProcessStart.words(inCommandLine: Array(line.utf8)) == words)
+  }
+
   @Test func `Help can be asked for with a word`() async {
     #expect(await run("help", "send").out == HelpText.help(.send))
   }

@@ -64,6 +64,9 @@ import Testing
     #expect(damaged.out.contains(" is lost"), "\(damaged.out)")
     let json = try JSONValue(parsing: await run("log", "verify", data, "--json").out)
     #expect(json["damaged"] == true && json["lost_events"] == 1)
+    let inspected = await run("log", "inspect", data)
+    #expect(inspected.code == 1 && inspected.err.contains("the log is damaged"))
+    #expect(inspected.out.hasSuffix("\n1 damage, 1 event lost; what follows a damage still flows\n"))
   }
 
   /// Changes a byte of the first event.

@@ -1,4 +1,5 @@
 import Configuration
+import EventLog
 import JSON
 import TestSupport
 import Testing
@@ -97,6 +98,10 @@ import Testing
     let ran = await run("status", "--config", file, relay: relay)
     #expect(ran.code == 0 && ran.out == "relay  0.1.0\n")
     #expect(ran.err == "no relay runs; this is what its files say\n")
+    relay.offlineStatus = { _ in throw LogError("can't open the lock") }
+    let unreadable = await run("status", "--config", file, relay: relay)
+    #expect(unreadable.code == 1)
+    #expect(unreadable.err.hasSuffix("; and the relay's files can't be read: can't open the lock\n"))
     let nothing = await run("status", "--config", file)
     #expect(nothing.code == 1)
     #expect(nothing.err.hasPrefix("event-relay status: no relay answers at 127.0.0.1:\(port), the admin address: "))

@@ -66,6 +66,18 @@ import Testing
       faults(file) == ["DIR/relay.yaml:2: upstream.ca_file: \"DIR/ca.pem\": there is no such file; check the path"])
   }
 
+  @Test func `A file of authorities without a certificate says so`() {
+    _ = directory.write("ca.pem", "-----BEGIN PUBLIC KEY-----\n")
+    let file = directory.write("relay.yaml", "upstream:\n  ca_file: ./ca.pem")
+    #expect(
+      faults(file) == [
+        "DIR/relay.yaml:2: upstream.ca_file: \"DIR/ca.pem\": holds no certificate; "
+          + "it should hold PEM, with a line -----BEGIN CERTIFICATE-----"
+      ])
+    _ = directory.write("ca.pem", "A comment\n-----BEGIN CERTIFICATE-----\n")
+    #expect(faults(file) == [])
+  }
+
   @Test func `A missing key file and a directory say so`() {
     let file = directory.write(
       "relay.yaml", "apps:\n  - { name: a, write_key_file: none }\n  - { name: b, write_key_file: . }")

@@ -1,15 +1,21 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
 
 @Suite struct LoaderTests {
+  private let directory = TemporaryDirectory()
+
   @Test(arguments: ["", "\n", "# only a comment\n", "---\n", "~", "ingest:\nadmin: ~\nsinks:\n", "{}", "\u{FEFF}"])
   func `An empty file means all defaults`(_ text: String) throws {
     #expect(try parse(text).get() == RelayConfiguration(dataDirectory: "/etc/er/data"))
   }
 
   @Test func `Every value is taken`() throws {
-    let configuration = try parse(everything, environment: ["NAME": "/run/er", "KEY": "aso_wk_2"]).get()
+    let authorities = directory.write("ca.pem", "-----BEGIN CERTIFICATE-----")
+    let configuration = try parse(
+      everything, environment: ["NAME": "/run/er", "KEY": "aso_wk_2", "CA": authorities]
+    ).get()
     var expected = RelayConfiguration(dataDirectory: "/run/er/data")
     expected.ingest.listen = [
       .tcp(host: "0.0.0.0", port: 80), .tcp(host: "::1", port: 81), .unix(path: "/etc/er/run/in.sock"),
@@ -38,7 +44,7 @@ import Testing
     expected.upstream.maxBatchBytes = 16384
     expected.upstream.timeout = .seconds(90)
     expected.upstream.connectTimeout = .milliseconds(100)
-    expected.upstream.caFile = "/etc/passwd"
+    expected.upstream.caFile = authorities
     expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025)
     expected.upstream.rateLimit = .init(eventsPerMinute: 0, perInstallPerMinute: 1, margin: 0)
     var sink = RelayConfiguration.Sink(name: "raw", type: .ndjson, path: "/etc/er/%Y-%m-%d.ndjson")
@@ -71,7 +77,7 @@ import Testing
       max_batch_bytes: 16KiB
       timeout: 1m30s
       connect_timeout: 100ms
-      ca_file: ../passwd
+      ca_file: ${CA}
       retry: { initial: 1ms, max: 2ms, jitter: 2.5% }
       rate_limit: { events_per_minute: 0, per_install_per_minute: 1, margin: 0% }
     sinks:

@@ -54,6 +54,7 @@ struct SplittingTests {
     #expect(scene.deadLetterNumbers == [6])
     #expect(scene.deadLetters.first?.reason == "too_large")
     #expect(scene.deadLetters.first?.status == 413)
+    #expect(scene.deadLetters.first?.code == "payload_too_large")
     #expect(life.ledger.settled == Tally([.delivered: 9, .tooLarge: 1]))
   }
 

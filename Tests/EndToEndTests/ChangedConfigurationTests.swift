@@ -34,6 +34,42 @@ extension EndToEnd {
       #expect(try await usual.flush() == 0)
     }
 
+    @Test("a sink that was removed holds the log only while it is owed events, and that is seen")
+    func removedSink() async throws {
+      let upstream = try ScriptedUpstream()
+      let first = try await RelayProcess(directory, RelaySettings(upstream: upstream))
+      try await first.accept([TestEvent(0)])
+      #expect(try await first.flush() == 0)
+      #expect(try await first.stop() == 0)
+
+      // It has had everything: it is forgotten.
+      let without = RelaySettings(upstream: upstream, hasSink: false)
+      let relay = try await RelayProcess(directory, without)
+      try await relay.accept([TestEvent(1)])
+      #expect(try await relay.flush() == 0)
+      #expect(try await relay.status()["destinations"]?.array?.map { $0["name"]?.string } == ["upstream"])
+      #expect(try await relay.stop() == 0)
+      #expect(readFile(directory.file("data/positions/raw.json")) == nil)
+
+      // It is owed an event, since its directory is none.
+      _ = directory.write("blocked", "")
+      var blocked = RelaySettings(upstream: upstream, hasSink: false)
+      blocked.further = "sinks: [{ name: raw, type: ndjson, path: ./blocked/%Y.ndjson }]"
+      let failing = try await RelayProcess(directory, blocked)
+      let owed = TestEvent(2)
+      try await failing.accept([owed])
+      #expect(await upstream.hasTaken([owed.id]))
+      try await failing.crash()
+
+      let again = try await RelayProcess(directory, without)
+      let status = try await again.destination("raw")
+      #expect(status["state"]?.string == "held" && status["pending"]?.integer() == 1, "\(status)")
+      #expect(status["detail"]?.string?.contains("put it back under sinks") == true)
+      #expect(try await again.stop() == 0)
+      let check = try await eventRelay("check", "--config", directory.file("relay.yaml"))
+      #expect(check.output.contains("1 event waits for sink raw"), "check: \(check.output)\(check.errors)")
+    }
+
     @Test("an app that was removed with events waiting keeps them until it is back")
     func removedApp() async throws {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }

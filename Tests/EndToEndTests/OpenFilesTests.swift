@@ -11,25 +11,6 @@ extension EndToEnd {
       return Int(port)
     }
 
-    @Test("idle senders take none of those that the log, the sinks and the way upstream need")
-    func idleSenders() async throws {
-      let directory = TemporaryDirectory()
-      let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream), openFiles: 80)
-      #expect(relay.process.errorText.contains("max_connections"), "\(relay.process.errorText)")
-      let port = try port(relay.ingest[0])
-      var idle: [RawClient] = []
-      for _ in 0..<19 { idle.append(try RawClient(port: port)) }
-      try await relay.accept((0..<50).map { TestEvent($0) })
-      // The last that is let in, and those past it, which are closed at once.
-      for _ in 0..<60 { idle.append(try RawClient(port: port)) }
-      for client in idle[20...] { #expect(try await client.readToEnd().isEmpty) }
-      #expect(try await relay.flush() == 0)
-      #expect(sinkLines(directory).count == 50)
-      #expect(try await relay.admin("GET", "/readyz").status == 200)
-      idle = []
-    }
-
     @Test("a server that had none left for a new connection takes new ones as soon as others end")
     func exhausted() async throws {
       let command = ChildProcess.command(openFiles: 40)

@@ -49,6 +49,35 @@ extension EndToEnd {
       #expect(await relay.process.wait() != nil)
     }
 
+    @Test("more connections than files may be open keep nobody out once they are gone")
+    func tooManyConnections() async throws {
+      let upstream = try ScriptedUpstream()
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream), openFiles: 28)
+      #expect(relay.process.errorText.contains("limit of open files is too low"), "\(relay.process.errorText)")
+      let address = relay.ingest[0]
+      try await onThread {
+        let connections = (0..<60).compactMap { _ in try? TestConnection(to: address) }
+        #expect(connections.count >= 28)
+      }
+      // Until the relay has seen that they are gone, it may cut new ones off.
+      let event = TestEvent(0)
+      var isIn = false
+      for _ in 0..<1000 where !isIn {
+        isIn = (try? await relay.post(TestEvent.batch([event])))?.status == 200
+      }
+      #expect(isIn)
+      #expect(await upstream.hasTaken([event.id]))
+    }
+
+    @Test("a closed standard output is told, and none of the relay's files takes its place")
+    func closedOutput() async throws {
+      let file = RelaySettings().write(in: directory)
+      let line = "exec \"$0\" check --config \"$1\" >&-"
+      let child = try ChildProcess(["-c", line, ChildProcess.eventRelay, file], program: "/bin/sh")
+      #expect(await child.wait() == 1)
+      #expect(child.errorText.contains("can't write to standard output: Bad file descriptor"), "\(child.errorText)")
+    }
+
     @Test("a port in use is told with its address")
     func portInUse() async throws {
       let other = try ScriptedUpstream()

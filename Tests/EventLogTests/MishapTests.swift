@@ -253,4 +253,25 @@ struct MishapTests {
       for path in disk.paths { try disk.unlink(path) }
     }
   }
+
+  @Test("a destination that begins to read all apps together bears what comes in at that moment")
+  func mergesWhileEventsCome() throws {
+    let log = try fixture().open()
+    let sink = try #require(try log.subscribe("sink", origin: .oldest) as? FileSubscription)
+    log.put(app: "ios", 0..<3)
+    log.put(app: "web", 3..<5)
+    sink.acknowledge(.app("ios"), 1...2, Tally(.delivered, 2))
+    // Synced, and not taken notice of yet.
+    log.put(app: "web", 5..<6)
+    log.put(app: "new", 6..<8)
+    sink.monitor.withLock { sink.mergeLanes() }
+    #expect(try sink.readAll(.all).map(\.sequence) == [3, 4, 5, 6, 7, 8])
+    #expect(sink.ledger == Ledger(accepted: 8, settled: Tally(.delivered, 2), waiting: 6))
+    log.put(app: "ios", 8..<9)
+    sink.acknowledge(.all, 3...4, Tally(.delivered, 2))
+    log.put(app: "later", 9..<10)
+    sink.monitor.withLock { sink.splitLanes() }
+    #expect(try sink.readAll(.app("new")).map(\.sequence) == [7, 8])
+    #expect(sink.ledger == Ledger(accepted: 10, settled: Tally(.delivered, 4), waiting: 6))
+  }
 }

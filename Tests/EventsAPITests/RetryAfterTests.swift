@@ -79,8 +79,22 @@ struct RetryScheduleTests {
     var schedule = RetrySchedule()
     #expect(schedule.delay(isRateLimited: true, roll: 0) == .seconds(30))
     #expect(schedule.delay(retryAfter: RetryAfter(delay: .seconds(7)), isRateLimited: true, roll: 1) == .seconds(7))
-    #expect(schedule.delay(retryAfter: RetryAfter(delay: .zero), isRateLimited: true, roll: 1) == .zero)
+    #expect(schedule.delay(retryAfter: RetryAfter(delay: .zero), isRateLimited: true, roll: 1) == .seconds(1))
     #expect(schedule.delay(roll: 0) == .seconds(240))
+  }
+
+  @Test("believes a 429 that says at once, but not twice in a row")
+  func atOnce() {
+    func delays(_ initial: Duration) -> [Duration] {
+      var schedule = RetrySchedule(initial: initial)
+      let delays = (0..<3).map { _ in
+        schedule.delay(retryAfter: RetryAfter(delay: .zero), isRateLimited: true, roll: 1)
+      }
+      schedule.reset()
+      return delays + [schedule.delay(retryAfter: RetryAfter(delay: .zero), isRateLimited: true, roll: 1)]
+    }
+    #expect(delays(.seconds(30)) == [.zero, .seconds(1), .seconds(1), .zero])
+    #expect(delays(.milliseconds(50)) == [.zero, .milliseconds(50), .milliseconds(50), .zero])
   }
 
   @Test("takes the longer of its own delay and the server's otherwise")

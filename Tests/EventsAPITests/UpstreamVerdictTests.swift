@@ -118,9 +118,9 @@ struct UpstreamVerdictTests {
 
   @Test("413: halve; a single event is given up only for the API's own word")
   func tooLarge() {
-    #expect(judge(413, errorObject) == .tooLarge)
-    #expect(judge(413, page) == .tooLarge)
-    #expect(judge(413, errorObject, sent: 1) == .tooLarge)
+    #expect(judge(413, errorObject) == .tooLarge(code: "some_code", message: "Some words."))
+    #expect(judge(413, page) == .tooLarge(code: nil, message: nil))
+    #expect(judge(413, errorObject, sent: 1) == .tooLarge(code: "some_code", message: "Some words."))
     #expect(judge(413, page, sent: 1) == .retry(after: nil, reason: .foreign(status: 413)))
   }
 

@@ -43,6 +43,12 @@ struct HealthReportTests {
     }
   }
 
+  @Test("names who a full log waits for")
+  func fullFor() {
+    let report = HealthReport.ready(log: .full, isAccepting: true, waitedFor: ["raw", "upstream"])
+    #expect(report.checks.first?.detail.hasSuffix("; they wait for raw, upstream") == true)
+  }
+
   @Test("shows a destination in trouble without calling the process dead")
   func whole() throws {
     let live = HealthReport.live(log: statistics(), destinations: [], now: now)

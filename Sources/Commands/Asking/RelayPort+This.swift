@@ -10,7 +10,7 @@ extension RelayPort {
       ).run()
     },
     offlineStatus: { configuration in
-      guard let relay = try? OfflineRelay(configuration) else { return nil }
+      guard let relay = try OfflineRelay(configuration) else { return nil }
       defer { relay.close() }
       return relay.status()
     },

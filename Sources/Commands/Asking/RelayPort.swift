@@ -18,8 +18,9 @@ struct RelayPort: Sendable {
       _ configuration: RelayConfiguration, _ options: RunOptions, _ environment: [String: String],
       _ readAgain: @escaping @Sendable () -> Configured
     ) async -> Int32
-  /// What `GET /status` would say, from the files in a data directory in which no relay runs; nil when they can't tell.
-  var offlineStatus: @Sendable (RelayConfiguration) -> JSONValue?
+  /// What `GET /status` would say, from the files in a data directory in which no relay runs; nil when there are none.
+  /// Throws what keeps them from being read.
+  var offlineStatus: @Sendable (RelayConfiguration) throws -> JSONValue?
   /// What waits in the data directory and doesn't fit the configuration, a sentence each: for an app that was removed,
   /// for another upstream, of another instance.
   var misfits: @Sendable (RelayConfiguration) -> [String]

@@ -20,10 +20,10 @@ enum StatusTables {
     if let uptime = status["uptime_seconds"]?.double { relay += ", up \(duration(uptime))" }
     if let id = status["relay"]?.string { relay += ", instance \(id)" }
     rows.append(("relay", relay))
-    if let listen = status["ingest"]?["listen"]?.array {
+    if let listen = status["ingest"]?["listen"]?.array, !listen.isEmpty {
       rows.append(("takes events at", listen.compactMap(\.string).joined(separator: ", ")))
     }
-    if let listen = status["admin"]?["listen"]?.string { rows.append(("admin at", listen)) }
+    if let listen = status["admin"]?["listen"]?.string, !listen.isEmpty { rows.append(("admin at", listen)) }
     if let listen = status["stand_in"]?["listen"]?.string { rows.append(("stand-in at", listen)) }
     if let log = status["log"] { rows += self.log(log) }
     if let accepted = status["ledger"]?["accepted"]?.integer(as: Int.self) {

@@ -84,7 +84,8 @@ struct LogTables {
       return PrintableText.of(line) + "\n"
     }
     return lines.joined()
-      + "\(report.damages.count) damages, \(report.lostEvents) events lost; what follows a damage still flows\n"
+      + "\(report.damages.count) \(report.damages.count == 1 ? "damage" : "damages"), \(report.lostEvents) "
+      + "\(report.lostEvents == 1 ? "event" : "events") lost; what follows a damage still flows\n"
   }
 
   var json: JSONValue {

@@ -110,8 +110,9 @@ extension FileSubscription {
       let marks = marks[app] ?? LaneMarks(low: seen - 1)
       repeat {
         guard let segment = cursor.segment, let entry = try cursor.entry(catalog) else { break }
+        // (More may have been synced than this subscription has taken notice of.)
+        guard entry.first(in: segment) < seen else { break }
         let range = entry.first(in: segment)...min(entry.last(in: segment), seen - 1)
-        guard range.lowerBound < seen else { break }
         if range.upperBound <= marks.low {
           merged.marks.above.insert(range)
         } else {

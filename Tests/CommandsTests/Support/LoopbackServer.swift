@@ -2,6 +2,8 @@ import Foundation
 import Synchronization
 
 /// A small HTTP server on a free loopback port: one request a connection, answered by a closure.
+///
+/// Listens until the process ends: a test's last use of its server is often before the server's own.
 final class LoopbackServer: Sendable {
   struct Request: Sendable {
     /// `POST /v1/events`
@@ -18,7 +20,6 @@ final class LoopbackServer: Sendable {
   }
 
   let port: Int
-  private let listening: Int32
   private let taken = Taken()
 
   private final class Taken: Sendable {
@@ -42,7 +43,6 @@ final class LoopbackServer: Sendable {
       }
     }
     precondition(bound, "no loopback port")
-    self.listening = listening
     port = Int(UInt16(bigEndian: address.sin_port))
     let (descriptor, taken) = (listening, self.taken)
     Thread.detachNewThread {
@@ -52,11 +52,6 @@ final class LoopbackServer: Sendable {
         Self.serve(connection, taken, answer)
       }
     }
-  }
-
-  deinit {
-    shutdown(listening, Int32(SHUT_RDWR))
-    close(listening)
   }
 
   private static func serve(_ connection: Int32, _ taken: Taken, _ answer: (Request, Int) -> Answer?) {

@@ -52,13 +52,13 @@ final class ChildProcess: Sendable {
   }
 
   /// Waits for the end and returns the exit code; nil when it hasn't ended within the limit.
-  func wait(within limit: Duration = .seconds(60)) async -> Int32? {
+  func wait(within limit: Duration = .seconds(300)) async -> Int32? {
     await exitCode.wait(within: limit) { $0 != nil } ?? nil
   }
 
   /// Waits for a line on standard error that contains the text; nil when the process ends first or none comes.
   @discardableResult
-  func waitForLine(_ text: String, within limit: Duration = .seconds(60)) async -> String? {
+  func waitForLine(_ text: String, within limit: Duration = .seconds(300)) async -> String? {
     let fact = errorLines
     let lines = await fact.wait(within: limit) { $0.contains { $0.contains(text) || $0 == Self.endMark } }
     return lines?.first { $0.contains(text) }

@@ -50,14 +50,14 @@ final class RelayProcess: Sendable {
   let standIn: TestAddress?
   private let settings: RelaySettings
 
-  /// Starts a relay and waits until it is ready. `openFiles`: how many files it may have open at most.
+  /// Starts a relay and waits until it is ready.
   init(
     _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String...,
     on disk: SmallDisk? = nil, openFiles: Int? = nil
   ) async throws {
     self.settings = settings
     let arguments = ["run", "--config", settings.write(in: directory)] + options
-    let limit = openFiles.map(ChildProcess.command(openFiles:)) ?? []
+    let limit = openFiles.map { ["/bin/sh", "-c", "ulimit -n \($0); exec \"$@\"", "sh"] } ?? []
     let command = (disk?.command ?? []) + limit + [ChildProcess.eventRelay] + arguments
     process = try ChildProcess(Array(command.dropFirst()), program: command[0])
     guard await process.waitForLine(" ready") != nil else {
