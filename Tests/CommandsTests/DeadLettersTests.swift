@@ -10,7 +10,7 @@ import Testing
   private let configuration: String
 
   init() throws {
-    let port = LoopbackServer { _, _ in nil }.port
+    let port = LoopbackServer.closedPort()
     configuration = directory.write("relay.yaml", "admin: { listen: 127.0.0.1:\(port) }")
     try Self.write(Self.lines, to: "\(directory.path)/data/dead-letters")
   }

@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func `Nobody at the address says so at once`() async {
-    let port = LoopbackServer { _, _ in nil }.port
+    let port = LoopbackServer.closedPort()
     let ran = await run("send", "--to", "http://127.0.0.1:\(port)", file([goodEvent()]))
     #expect(ran.code == 1)
     #expect(ran.out == "accepted  0\nrejected  0\nnot sent  1\n")

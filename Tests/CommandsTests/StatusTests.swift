@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `When no relay runs its files are read`() async {
-    let port = LoopbackServer { _, _ in nil }.port
+    let port = LoopbackServer.closedPort()
     let file = configuration(port)
     var relay = RelayPort.none
     relay.offlineStatus = { _ in ["version": "0.1.0"] }

@@ -31,20 +31,10 @@ final class LoopbackServer: Sendable {
 
   /// - Parameter answer: gets the request and how many came before it; nil breaks the connection off.
   init(_ answer: @escaping @Sendable (Request, Int) -> Answer?) {
-    let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(listening, address, length) == 0 && listen(listening, 16) == 0
-          && getsockname(listening, address, &length) == 0
-      }
-    }
-    precondition(bound, "no loopback port")
-    port = Int(UInt16(bigEndian: address.sin_port))
-    let (descriptor, taken) = (listening, self.taken)
+    let descriptor: Int32
+    (descriptor, port) = Self.bound()
+    precondition(listen(descriptor, 16) == 0, "can't listen")
+    let taken = self.taken
     Thread.detachNewThread {
       while true {
         let connection = accept(descriptor, nil, nil)
@@ -52,6 +42,24 @@ final class LoopbackServer: Sendable {
         Self.serve(connection, taken, answer)
       }
     }
+  }
+
+  /// A port at which nobody answers, and nobody else begins to: it stays bound.
+  static func closedPort() -> Int { bound().port }
+
+  private static func bound() -> (descriptor: Int32, port: Int) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    precondition(isBound, "no loopback port")
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
   private static func serve(_ connection: Int32, _ taken: Taken, _ answer: (Request, Int) -> Answer?) {
