@@ -77,7 +77,7 @@ public final class IngestHandler: HTTPHandler {
       case .unsupportedEncoding:
         .unsupportedMediaType("Content-Encoding must be gzip, deflate or identity.")
       case .undecodableBody: .invalidBody("The body is not what its Content-Encoding says.")
-      case .badFraming(let detail): .invalidBody(detail)
+      case .badFraming(let detail): .invalidBody("The request is not proper HTTP: \(detail).")
       case .bodyTimeout: APIError(status: 408, code: "request_timeout", message: "The body did not come in time.")
       }
     metrics.countRequest(Route(path: exchange.path), status: error.status)

@@ -101,7 +101,7 @@ final class AdminHandler: HTTPHandler {
           status: 413, code: "payload_too_large", message: "A body of at most \(limit) bytes is taken here."))
     case .unsupportedEncoding: Self.error(.unsupportedMediaType("Content-Encoding must be gzip, deflate or identity."))
     case .undecodableBody: Self.error(.invalidBody("The body is not what its Content-Encoding says."))
-    case .badFraming(let detail): Self.error(.invalidBody(detail))
+    case .badFraming(let detail): Self.error(.invalidBody("The request is not proper HTTP: \(detail)."))
     case .overloaded:
       Self.error(.serverError("Too much is being sent at once; try again in a moment."), [("Retry-After", "1")])
     case .bodyTimeout:

@@ -173,7 +173,8 @@ extension EndToEnd {
       let upstream = try ScriptedUpstream { _ in .error(503, "server_error") }
       let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream))
       try await relay.accept([TestEvent(0)])
-      try await upstream.refuses(1)
+      // (The second refusal says that the first has been taken in.)
+      try await upstream.refuses(2)
       let status = try await relay.status()
       #expect(status["version"]?.string?.isEmpty == false)
       #expect(status["log"]?.members?.isEmpty == false)

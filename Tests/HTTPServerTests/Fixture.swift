@@ -34,6 +34,10 @@ func withServer(
   _ body: (HTTPServer, Int) async throws -> Void
 ) async throws {
   var configuration = HTTPServerConfiguration(listen: listen)
+  // Long, since a test that shares its cores with hundreds of others may be slow; those of deadlines set their own.
+  configuration.headerTimeout = .seconds(600)
+  configuration.bodyTimeout = .seconds(600)
+  configuration.idleTimeout = .seconds(600)
   configure(&configuration)
   let server = HTTPServer(configuration, handler: handler, logger: .silent)
   try server.start()

@@ -102,7 +102,7 @@ struct NDJSONSinkTests {
     await sink.stop(until: .now - NDJSONSink.stopGrace)
     #expect(sink.status.state == .running)
     goesOn.signal()
-    await sink.stop(until: .now)
+    await sink.stop(until: .now + .seconds(30))
     #expect(sink.status.state == .stopped)
   }
 

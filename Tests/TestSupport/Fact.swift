@@ -27,7 +27,7 @@ public final class Fact<Value: Sendable>: Sendable {
 
   /// Waits until the value is such; gives up with nil after the limit, which only ever ends a test that has failed.
   @discardableResult
-  public func wait(within limit: Duration = .seconds(60), until holds: @escaping @Sendable (Value) -> Bool) async
+  public func wait(within limit: Duration = .seconds(300), until holds: @escaping @Sendable (Value) -> Bool) async
     -> Value?
   {
     let id = state.withLock { state in

@@ -3,7 +3,7 @@ import Glibc
 
 /// A connection whose bytes the test writes and reads itself. Its calls block a thread of its own, never the tests'.
 ///
-/// Every read gives up after a minute, which only ever ends a test that has failed.
+/// Every read gives up after five minutes, which only ever ends a test that has failed.
 public final class RawClient: Sendable {
   /// What came back, taken apart.
   public struct Response: Sendable, Equatable {
@@ -57,7 +57,7 @@ public final class RawClient: Sendable {
 
   private static func connected(_ family: Int32, _ address: UnsafeRawPointer, _ size: Int) throws -> Int32 {
     let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
-    var patience = timeval(tv_sec: 60, tv_usec: 0)
+    var patience = timeval(tv_sec: 300, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     guard connect(descriptor, address.assumingMemoryBound(to: sockaddr.self), socklen_t(size)) == 0 else {
@@ -155,7 +155,7 @@ public final class RawClient: Sendable {
   private func readMore() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65536)
     let count = recv(descriptor, &chunk, chunk.count, 0)
-    if count < 0, errno == EAGAIN { throw Failure(description: "nothing came for a minute") }
+    if count < 0, errno == EAGAIN { throw Failure(description: "nothing came for five minutes") }
     guard count > 0 else { return false }
     buffer += chunk[..<count]
     return true

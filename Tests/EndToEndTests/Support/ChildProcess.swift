@@ -21,6 +21,11 @@ final class ChildProcess: Sendable {
     return (own as NSString).deletingLastPathComponent + "/event-relay"
   }()
 
+  /// What stands before a program that may have so many files open at most.
+  static func command(openFiles: Int) -> [String] {
+    ["/bin/sh", "-c", #"ulimit -n \#(openFiles) && exec "$0" "$@""#]
+  }
+
   init(
     _ arguments: [String], program: String = ChildProcess.eventRelay, environment: [String: String] = [:],
     directory: String? = nil, input: String? = nil
@@ -47,13 +52,13 @@ final class ChildProcess: Sendable {
   }
 
   /// Waits for the end and returns the exit code; nil when it hasn't ended within the limit.
-  func wait(within limit: Duration = .seconds(60)) async -> Int32? {
+  func wait(within limit: Duration = .seconds(300)) async -> Int32? {
     await exitCode.wait(within: limit) { $0 != nil } ?? nil
   }
 
   /// Waits for a line on standard error that contains the text; nil when the process ends first or none comes.
   @discardableResult
-  func waitForLine(_ text: String, within limit: Duration = .seconds(60)) async -> String? {
+  func waitForLine(_ text: String, within limit: Duration = .seconds(300)) async -> String? {
     let fact = errorLines
     let lines = await fact.wait(within: limit) { $0.contains { $0.contains(text) || $0 == Self.endMark } }
     return lines?.first { $0.contains(text) }

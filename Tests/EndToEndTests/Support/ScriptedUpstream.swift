@@ -102,7 +102,7 @@ final class ScriptedUpstream: Sendable {
   func listenAgain() throws { listen(on: try Self.bound(to: port)) }
 
   /// Waits until every one of these events was taken; says whether that came true.
-  func hasTaken(_ ids: some Collection<String> & Sendable, within limit: Duration = .seconds(60)) async -> Bool {
+  func hasTaken(_ ids: some Collection<String> & Sendable, within limit: Duration = .seconds(300)) async -> Bool {
     await record.wait(within: limit) { record in
       record.events.count >= ids.count && ids.allSatisfy { record.events[$0.lowercased()] != nil }
     } != nil

@@ -67,7 +67,7 @@ final class TestConnection: Sendable {
       try connectSocket(descriptor, &name)
     }
     // Only ever ends a test that has failed.
-    var limit = timeval(tv_sec: 60, tv_usec: 0)
+    var limit = timeval(tv_sec: 300, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
