@@ -18,6 +18,8 @@ final class DeadLetterFiles {
   private let clock: WallClock
   private let logger: Logger
   private let system: FileSystem
+  /// From when on files may go for their age; nil before they were looked at.
+  private var agesFrom: ContinuousClock.Instant?
   private var open: [String: Open] = [:]
   /// Bytes of all files; nil before they were counted.
   private var size: Int?
@@ -107,16 +109,39 @@ final class DeadLetterFiles {
   func enforceLimits() {
     let files = names().map { (name: $0, facts: facts(of: $0)) }
     var total = files.reduce(0) { $0 + ($1.facts?.length ?? 0) }
+    let now = clock.now
+    let mayAge = mayAge(newest: files.compactMap { name, facts in facts.map { changed(name, $0) } }.max(), now)
     for (name, facts) in files {
       guard let facts else { continue }
-      let changed = max(name.begun, Timestamp(milliseconds: facts.modifiedMilliseconds))
-      let isOld = clock.now - changed > limits.retention
+      let isOld = mayAge && now - changed(name, facts) > limits.retention
       let writer = open.first { $0.value.name == name }?.key
       guard isOld || (total > limits.size && writer == nil) else { continue }
       if let writer { open[writer] = nil }
       if remove(name, facts.length, isOld: isOld) { total -= facts.length }
     }
     size = total
+  }
+
+  /// Whether files may go for their age. Not at once when at the start even the newest is old: the clock may be wrong, and
+  /// what is removed doesn't come back when it is set right.
+  private func mayAge(newest: Timestamp?, _ now: Timestamp) -> Bool {
+    if agesFrom == nil {
+      let isOdd = newest.map { now - $0 > max(limits.retention, Self.plausibleGap) } ?? false
+      agesFrom = .now + (isOdd ? Self.clockPatience : .zero)
+      if isOdd {
+        logger.warning(
+          "even the newest dead letters are past their retention: they are kept for an hour, should the clock be wrong",
+          ["clock": .text(now.description)])
+      }
+    }
+    return agesFrom.map { $0 <= .now } ?? true
+  }
+
+  private static let clockPatience: Duration = .seconds(3600)
+  private static let plausibleGap: Duration = .seconds(7 * 86_400)
+
+  private func changed(_ name: DeadLetterFileName, _ facts: FileFacts) -> Timestamp {
+    max(name.begun, Timestamp(milliseconds: facts.modifiedMilliseconds))
   }
 
   private func remove(_ name: DeadLetterFileName, _ bytes: Int, isOld: Bool) -> Bool {

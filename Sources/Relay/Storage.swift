@@ -21,6 +21,12 @@ final class Storage: Sendable {
     log = try FileLog.open(
       directory: "\(directory)/log", positions: "\(directory)/positions",
       configuration: FileLogConfiguration(configuration.log), logger: logger, metrics: metrics)
+    let now = WallClock.system.now
+    if let newest = log.newestRecordAtStart, newest > now {
+      logger.warning(
+        "the clock is before the newest event kept: no occurred_at is judged until it is past that",
+        ["newest": .text(newest.description), "clock": .text(now.description)])
+    }
     apps = try AppRegistry(
       apps: configuration.apps.map(AppDefinition.init), mode: configuration.ingest.keys == .any ? .any : .listed,
       storage: "\(directory)/keys", logger: logger)

@@ -190,6 +190,18 @@ struct DeadLetterTests {
     #expect(try numbers() == [3])
   }
 
+  @Test("are kept at a start whose clock would make even the newest too old")
+  func wrongClock() throws {
+    _ = try store().append("upstream", lines: lines([1]))
+    let ahead = DeadLetterStore(
+      directory: path, limits: DeadLetterLimits(retention: .seconds(86_400)),
+      clock: WallClock { Timestamp(milliseconds: 4_000_000_000_000) },
+      logger: Logger { [logged] line in logged.change { $0.append(String(decoding: line, as: UTF8.self)) } })
+    for _ in 0..<2 { ahead.enforceLimits() }
+    #expect(try numbers() == [1])
+    #expect(logged.value.filter { $0.contains("should the clock be wrong") }.count == 1)
+  }
+
   @Test("that can't be written are an error, and leave no half line")
   func diskFull() throws {
     let isFull = Mutex(false)

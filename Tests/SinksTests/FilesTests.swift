@@ -140,6 +140,26 @@ struct RetentionTests {
     #expect(bench.files.isEmpty)
   }
 
+  @Test("waits an hour after a start whose clock is far ahead of the newest event")
+  func wrongClock() {
+    let bench = SinkBench(path: "%Y-%m-%d.ndjson", retention: .seconds(86_400))
+    _ = bench.directory.write("2026-10-22.ndjson", "x\n")
+    bench.add()
+    bench.run()
+    let files = bench.files
+    #expect(files.count == 2)
+    bench.time = bench.time + .seconds(3650 * 86_400)
+    bench.restart()
+    bench.run()
+    #expect(bench.files == files)
+    bench.now += .seconds(3600)
+    bench.run()
+    #expect(bench.files == ["2026-10-23.ndjson"])
+    // A few days' rest is nothing odd.
+    #expect(!RetentionPolicy.waitsForClock(newest: bench.time - .seconds(7 * 86_400), now: bench.time))
+    #expect(!RetentionPolicy.waitsForClock(newest: Timestamp(milliseconds: .min), now: bench.time))
+  }
+
   @Test("never takes the file that is written to, whatever its name tells")
   func openFile() {
     let bench = SinkBench(path: "%Y-%m-%d.ndjson", retention: .seconds(1))

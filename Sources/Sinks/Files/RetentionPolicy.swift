@@ -7,6 +7,14 @@ struct RetentionPolicy: Sendable, Equatable {
   /// How often a sink looks for old files.
   static let interval: Duration = .seconds(3600)
 
+  /// A start with the clock this far ahead of the newest event written may be one with a wrong clock.
+  static let plausibleGap: Duration = .seconds(7 * 86_400)
+
+  /// Whether the first look for old files waits: what is removed doesn't come back when the clock is set right.
+  static func waitsForClock(newest: Timestamp, now: Timestamp) -> Bool {
+    newest.milliseconds > 0 && now - newest > plausibleGap
+  }
+
   /// Whether a whole file goes: all that is in it is older than the retention.
   ///
   /// - Parameters:

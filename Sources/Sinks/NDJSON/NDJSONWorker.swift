@@ -182,7 +182,16 @@ final class NDJSONWorker {
 
   private func sweepIfDue(_ now: ContinuousClock.Instant) {
     guard let retention, sweepDue.map({ now >= $0 }) ?? true else { return }
+    let isFirst = sweepDue == nil
     sweepDue = now + RetentionPolicy.interval
+    if isFirst, let newest = (state ?? (try? NDJSONPosition(subscription.attachment))?.state)?.newest,
+      RetentionPolicy.waitsForClock(newest: newest, now: clock.now)
+    {
+      logger.warning(
+        "the clock is far ahead of the newest event written: old files are looked for in an hour, should it be wrong",
+        about: subscription.destination, ["newest": .text(newest.description), "clock": .text(clock.now.description)])
+      return
+    }
     var sweep = RetentionSweep(policy.pattern, retention, on: system, now: clock.now, openPath: file?.path)
     sweep.run()
     if sweep.removedFiles > 0 {
