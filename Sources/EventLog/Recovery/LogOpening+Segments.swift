@@ -67,11 +67,11 @@ extension LogOpening {
     segment.dataEnd = sectorAligned(recovery.dataEnd)
     segment.endSequence = recovery.endSequence
     report(recovery.damages, in: found.path)
-    let open = LogWriter.ActiveSegment(segment: segment, file: found.file)
+    var open = LogWriter.ActiveSegment(segment: segment, file: found.file)
     if isLast && trailer == nil {
-      finishTail(recovery, found)
+      let mayGoOn = finishTail(recovery, header, found, &open.file)
       // Numbers that a position names are never given again: what comes next begins a segment of its own.
-      if max(recovery.endSequence, floor) > recovery.endSequence { unfooted.append(open) } else { active = open }
+      if mayGoOn && floor <= recovery.endSequence { active = open } else { unfooted.append(open) }
     } else {
       segment.isSealed = true
       unfooted.append(open)
@@ -93,27 +93,41 @@ extension LogOpening {
     }
   }
 
-  /// Copies a torn write aside and clears its place, and syncs what is kept of the tail.
-  private mutating func finishTail(_ recovery: SegmentRecovery, _ found: Found) {
+  /// Copies a torn write aside and clears its place, and syncs what is kept of the tail; false when a full disk doesn't
+  /// let it be cleared: then nothing may be written behind the tail.
+  private mutating func finishTail(
+    _ recovery: SegmentRecovery, _ header: SegmentHeader, _ found: Found, _ file: inout any DiskFile
+  ) -> Bool {
+    var isCleared = true
     if let torn = recovery.torn {
       tornWrites += 1
       keepAside(torn, found)
     }
     do throws(DiskError) {
-      if hasFailureSign { try rewriteTail(recovery, found) }
-      if let torn = recovery.torn {
-        let reach = min(torn.upperBound - recovery.dataEnd, Self.tornReachMax)
-        try found.file.writeBytes([UInt8](repeating: 0, count: max(0, reach)), at: recovery.dataEnd)
-      } else {
-        try clearSector(after: recovery.dataEnd, found)
+      if hasFailureSign {
+        file = try copyWhole(header, through: recovery.dataEnd, found)
+        try disk.unlink("\(directory)/\(SegmentName.failureSign)")
+        return true
+      }
+      do throws(DiskError) {
+        try clear(recovery.torn, behind: recovery.dataEnd, found)
+      } catch {
+        guard error.isOutOfSpace else { throw error }
+        isCleared = false
       }
       try found.file.syncData()
-      if hasFailureSign { try disk.unlink("\(directory)/\(SegmentName.failureSign)") }
     } catch {
       failure = error.description
       logger.error(
         "the log can be read but not written: it takes no events", about: found.path, ["why": .text(error.description)])
     }
+    return isCleared
+  }
+
+  private func clear(_ torn: Range<Int>?, behind dataEnd: Int, _ found: Found) throws(DiskError) {
+    guard let torn else { return try clearSector(after: dataEnd, found) }
+    let reach = min(torn.upperBound - dataEnd, Self.tornReachMax)
+    try found.file.writeBytes([UInt8](repeating: 0, count: max(0, reach)), at: dataEnd)
   }
 
   /// Fills the last sector up with zeros: what a write that never ended left there, too little to be told for a frame,
@@ -129,18 +143,44 @@ extension LogOpening {
     try found.file.writeBytes([UInt8](repeating: 0, count: length), at: dataEnd)
   }
 
-  /// Writes the tail once more: pages whose sync failed look clean to the system, and no later sync writes them.
+  /// Puts a copy of what the segment holds in its place: pages whose sync failed look clean to the system, and no later
+  /// sync writes them.
   ///
-  /// Only then, since a cut of power in the middle of it could harm sectors that are safe.
-  private func rewriteTail(_ recovery: SegmentRecovery, _ found: Found) throws(DiskError) {
-    let window = ScanWindow(found.file, end: recovery.dataEnd)
-    var offset = min(recovery.syncedOffset, recovery.dataEnd)
-    while offset < recovery.dataEnd {
-      let bytes = window.bytes(at: offset, min(ScanWindow.size, recovery.dataEnd - offset))
+  /// Not written over where they lie, since a cut of power in the middle of it could harm sectors that are safe.
+  private func copyWhole(
+    _ header: SegmentHeader, through dataEnd: Int, _ found: Found
+  ) throws(DiskError) -> any DiskFile {
+    let temporary = "\(directory)/\(SegmentName.filling(found.number))"
+    do throws(DiskError) {
+      try write(header, through: dataEnd, found, to: temporary)
+    } catch {
+      try? disk.unlink(temporary)
+      throw error
+    }
+    try disk.rename(temporary, to: found.path)
+    try disk.syncDirectory(directory)
+    return try disk.open(found.path, .readWrite)
+  }
+
+  private func write(
+    _ header: SegmentHeader, through dataEnd: Int, _ found: Found, to path: String
+  ) throws(DiskError) {
+    let copy = try disk.open(path, .create)
+    try copy.allocate(found.size)
+    let window = ScanWindow(found.file, end: dataEnd)
+    var offset = SegmentHeader.size
+    while offset < dataEnd {
+      let bytes = window.bytes(at: offset, min(ScanWindow.size, dataEnd - offset))
+      if let fault = window.fault { throw fault }
       if bytes.isEmpty { break }
-      try found.file.write(bytes, at: offset)
+      try copy.write(bytes, at: offset)
       offset += bytes.count
     }
+    withExtendedLifetime(window) {}
+    var bytes = [UInt8](repeating: 0, count: SegmentHeader.size)
+    bytes.withUnsafeMutableBytes { header.write(to: $0.baseAddress!) }
+    try copy.writeBytes(bytes, at: 0)
+    try copy.syncData()
   }
 
   private mutating func keepAside(_ torn: Range<Int>, _ found: Found) {

@@ -147,13 +147,15 @@ extension LogModel {
   /// A sync fails: nothing more is taken in until the next start, and no second sync is tried.
   private mutating func failSync() throws {
     note("a sync fails")
-    disk.failSync(after: 0)
+    disk.failSync(after: random.below(2), code: random.once(in: 2) ? 28 : 5)
     append()
     log.syncInline()
     settleOutcomes()
     guard case .failed = log.health else {
       // It may have been that of a destination's record, written before a segment is dropped.
-      if fixture.configuration.onFull == .reject { fault("a failed sync left the log \(log.health)") }
+      if fixture.configuration.onFull == .reject && !disk.hasSyncToFail {
+        fault("a failed sync left the log \(log.health)")
+      }
       return disk.clearFaults()
     }
     let before = disk.operations
@@ -169,11 +171,26 @@ extension LogModel {
   private mutating func fillDisk() throws {
     note("the disk fills up")
     disk.failWrite(after: random.below(3), code: 28)
-    for _ in 0..<2 {
+    // Then some fail whole: of frames, or of the zeros that clear them away, or of positions.
+    disk.refuseWrites(random.below(8), to: ["", "", "/log/", "/positions/"][random.below(4)])
+    let before = unknown.count
+    isDiskFull = true
+    defer { isDiskFull = false }
+    for _ in 0..<2 + random.below(4) {
       append()
       log.syncInline()
       settleOutcomes()
+      if random.once(in: 3) { commit(random.below(readers.count)) }
+      if random.once(in: 3) { log.maintainInline() }
     }
+    // What was refused comes back only when the relay dies before it can clear it away.
+    if random.once(in: 4) {
+      // (After a failed sync the start needs space.)
+      let isKill = !disk.paths.contains { $0.hasSuffix(SegmentName.failureSign) } && random.once(in: 2)
+      if !isKill { disk.clearFaults() }
+      return try restart(isKill ? "kill" : "power cut")
+    }
+    unknown.removeSubrange(before...)
     disk.clearFaults()
     if case .failed = log.health { fault("a full disk failed the log") }
     note("and has space again")

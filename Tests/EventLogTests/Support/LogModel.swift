@@ -46,6 +46,8 @@ struct LogModel {
   var staged: [(app: String, serials: Range<Int>, box: OutcomeBox)] = []
   /// Gone by damage done here, or never answered.
   var mayBeLost = false
+  /// What is refused now comes back if the relay dies before it can clear it away.
+  var isDiskFull = false
   var nextSerial = 1
   let batch = EventBatch(capacity: 2048)
   var faults: [String] = []
@@ -120,6 +122,7 @@ struct LogModel {
           if stored[sequence] != nil { fault("number \(sequence) was given twice") }
           stored[sequence] = Event(app: frame.app, serial: serial)
         }
+      case .refused(.diskFull) where isDiskFull: unknown.append((nil, frame.app, frame.serials))
       case .refused(.failed): unknown.append((nil, frame.app, frame.serials))
       case .refused: break
       case nil: left.append(frame)

@@ -81,6 +81,8 @@ final class SimulatedDisk: Disk {
 
   func failWrite(after count: Int, code: Int32 = EIO) { state.withLock { $0.writeFault = (count, code) } }
   func failSync(after count: Int, code: Int32 = EIO) { state.withLock { $0.syncFault = (count, code) } }
+  /// Whether the sync that is to fail hasn't come.
+  var hasSyncToFail: Bool { state.withLock { $0.syncFault != nil } }
   func clearFaults() {
     state.withLock {
       $0.writeFault = nil
