@@ -175,9 +175,12 @@ struct LifecycleTests {
     let busy = try RawClient(unix: path)
     await busy.send(post("x"))
     let exchange = await held.wait(for: 2)[1]
+    let beside = try RawClient(unix: path)
     async let stopped: Void = server.stop(until: .now + .seconds(3600))
     #expect(try await idle.readToEnd().isEmpty)
     #expect(try await silent.readToEnd().isEmpty)
+    // Its end tells that the busy one's listener, which has a thread of its own, knows too.
+    #expect(try await beside.readToEnd().isEmpty)
     exchange.respond(HTTPResponse(status: 200))
     #expect(try await busy.response().headers["connection"] == "close")
     #expect(try await busy.readToEnd().isEmpty)
