@@ -60,6 +60,16 @@ struct TidyTests {
     }
   }
 
+  @Test("no lock's value is a closure: it would be wrapped once more at every look")
+  func noBareClosuresInLocks() {
+    for file in Self.files("Sources", endings: ["swift"]) {
+      for line in file.lines where line.contains("Mutex<") {
+        let type = line[line.range(of: "Mutex<")!.upperBound...].drop { $0 == "(" }
+        #expect(!type.hasPrefix("@Sendable"), "\(file.name) keeps a bare closure in a lock")
+      }
+    }
+  }
+
   @Test("no test waits by sleeping")
   func noSleeps() {
     let marks = ["Task" + ".sleep", "u" + "sleep(", "Thread" + ".sleep", "nano" + "sleep("]

@@ -21,7 +21,7 @@ final class FileSubscription: Subscription, @unchecked Sendable {
   let didDiscard: @Sendable (FileSubscription) -> Void
   let monitor = Monitor()
   /// A lock of its own, since the writer calls it: it must not wait for whoever looks into directories on the disk.
-  private let wake = Mutex<(@Sendable () -> Void)?>(nil)
+  private let wake = Mutex(Wake())
   /// One commit at a time; taken before `monitor`.
   let commitMonitor = Monitor()
 
@@ -114,9 +114,15 @@ final class FileSubscription: Subscription, @unchecked Sendable {
 
   // MARK: Progress
 
-  func onProgress(_ wake: @escaping @Sendable () -> Void) { self.wake.withLock { $0 = wake } }
+  /// A closure in a struct: one that is a generic lock's very value is wrapped once more at every look at it, in a chain
+  /// that grows without end.
+  private struct Wake {
+    var call: (@Sendable () -> Void)?
+  }
 
-  func callWake() { wake.withLock { $0 }?() }
+  func onProgress(_ wake: @escaping @Sendable () -> Void) { self.wake.withLock { $0.call = wake } }
+
+  func callWake() { wake.withLock { $0.call }?() }
 
   func readyLanes() -> [Lane] {
     monitor.withLock {
