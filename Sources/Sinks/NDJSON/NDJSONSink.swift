@@ -187,19 +187,22 @@ extension NDJSONSink {
     let target = before.settled.total + before.waiting
     if before.waiting > 0 {
       let id = newID()
-      let watchdog = Task { [weak self] in
-        try await Task.sleep(until: deadline, clock: .continuous)
-        self?.giveUpFlush(id)
-      }
+      var watchdog: Task<Void, any Error>?
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
           if !state.hasStarted || state.isStopped || .now >= deadline { return true }
           state.flushes.append(Flush(id: id, target: target, resume: continuation))
           return false
         }
-        if isOver { continuation.resume() } else { hurry() }
+        if isOver { return continuation.resume() }
+        hurry()
+        // Only now: one that is due at once must find whom to let go.
+        watchdog = Task { [weak self] in
+          try await Task.sleep(until: deadline, clock: .continuous)
+          self?.giveUpFlush(id)
+        }
       }
-      watchdog.cancel()
+      watchdog?.cancel()
     }
     let flushed = subscription.ledger.settled[.delivered] - before.settled[.delivered]
     return FlushResult(flushed: Int(flushed), pending: subscription.pending.events)
@@ -207,10 +210,7 @@ extension NDJSONSink {
 
   public func stop(until deadline: ContinuousClock.Instant) async {
     let id = newID()
-    let watchdog = Task { [weak self] in
-      try await Task.sleep(until: deadline + Self.stopGrace, clock: .continuous)
-      self?.giveUpStop(id)
-    }
+    var watchdog: Task<Void, any Error>?
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
         state.stopDeadline = min(state.stopDeadline ?? deadline, deadline)
@@ -218,9 +218,15 @@ extension NDJSONSink {
         state.stopping.append((id, continuation))
         return false
       }
-      if isOver { continuation.resume() } else { hurry() }
+      if isOver { return continuation.resume() }
+      hurry()
+      // Only now: one that is due at once must find whom to let go.
+      watchdog = Task { [weak self] in
+        try await Task.sleep(until: deadline + Self.stopGrace, clock: .continuous)
+        self?.giveUpStop(id)
+      }
     }
-    watchdog.cancel()
+    watchdog?.cancel()
   }
 
   private func newID() -> Int {
