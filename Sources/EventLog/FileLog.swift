@@ -85,8 +85,11 @@ public final class FileLog: DurableLog {
 
   public var knownDestinations: [String] { keeper.destinations }
 
-  /// Syncs what is staged on the calling thread: for logs without threads.
-  func syncInline() { while writer.runRound() {} }
+  /// Syncs what is staged on the calling thread: for logs without threads. One that has a writer is never written by two.
+  func syncInline() {
+    guard tuning.isInline else { return }
+    while writer.runRound() {}
+  }
 
   /// Rewrites segments that hold little, on the calling thread: for logs without threads.
   func maintainInline() { maintenance.lookInline() }

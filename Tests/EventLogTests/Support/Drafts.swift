@@ -1,4 +1,5 @@
 import Clocks
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -55,14 +56,21 @@ final class OutcomeBox: Sendable {
 }
 
 extension FileLog {
-  /// Appends and, in a log without threads, syncs; returns what became of it.
+  /// Appends, and returns what became of it: synced here in a log without threads, else by its writer.
   @discardableResult
   func put(
     app: String = "ios", kind: EventKind = .event, at time: Int64 = 1_800_000_000_000, _ serials: Range<Int>,
     size: Int = 40
   ) -> AppendOutcome? {
-    let box = stage(app: app, kind: kind, at: time, serials, size: size)
-    syncInline()
+    let box = OutcomeBox()
+    let isSettled = DispatchSemaphore(value: 0)
+    Drafts.with(app: app, kind: kind, at: time, serials: serials, size: size) { draft in
+      append(draft) {
+        box.set($0)
+        isSettled.signal()
+      }
+    }
+    if tuning.isInline { syncInline() } else { isSettled.wait() }
     return box.outcome
   }
 
