@@ -51,6 +51,59 @@ extension EndToEnd {
       #expect(verified.exitCode == 0, "\(verified.output)\(verified.errors)")
     }
 
+    @Test("what a full log drops through kills is counted exactly, and nobody else is missing anything")
+    func dropsAreCounted() async throws {
+      let directory = TemporaryDirectory()
+      let upstream = try ScriptedUpstream(keepsRequests: false)
+      upstream.refuseConnections()
+      let settings = RelaySettings(
+        upstream: upstream, log: "segment_size: 2MiB, max_size: 8MiB, on_full: drop_oldest, min_free_disk: 1MiB",
+        grace: "5s")
+      // Large ones, so that few fill the log.
+      let text = String(repeating: "x", count: 1000)
+      let senders = Senders(
+        eventCount: 6000, properties: #"{"a":"\#(text)","b":"\#(text)","c":"\#(text)","d":"\#(text)"}"#)
+      var relay = try await RelayProcess(directory, settings)
+      senders.relay(at: relay.ingest[0])
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 { group.addTask { try await senders.send() } }
+        for end in [2000, 4000, 6000] {
+          try await senders.release(end, untilAccepted: end - Int.random(in: 100..<1500))
+          try await relay.crash()
+          relay = try await RelayProcess(directory, settings)
+          senders.relay(at: relay.ingest[0])
+          try await senders.release(end, untilAccepted: end)
+        }
+        try await group.waitForAll()
+      }
+      try upstream.listenAgain()
+      #expect(try await relay.flush() == 0)
+      try await checkDrops(relay, directory, upstream, senders)
+      #expect(try await relay.stop() == 0)
+    }
+
+    private func checkDrops(
+      _ relay: RelayProcess, _ directory: TemporaryDirectory, _ upstream: ScriptedUpstream, _ senders: Senders
+    ) async throws {
+      func ledger(_ name: String) async throws -> (accepted: Int, delivered: Int, dropped: Int) {
+        let ledger = try #require(try await relay.destination(name)["ledger"])
+        #expect(ledger["waiting"]?.integer() == 0 && ledger["lost"]?.integer() == 0, "\(name): \(ledger)")
+        func count(_ key: String) -> Int { ledger[key]?.integer() ?? -1 }
+        return (count("accepted"), count("delivered"), count("dropped"))
+      }
+      let (sent, raw) = (try await ledger("upstream"), try await ledger("raw"))
+      #expect(sent.dropped > 0)
+      #expect(sent.accepted == sent.delivered + sent.dropped)
+      #expect(raw.accepted == raw.delivered + raw.dropped)
+      #expect(sent.accepted == raw.accepted && sent.accepted >= senders.acceptedIDs.count)
+      #expect(upstream.record.value.events.values.reduce(0) { $0 + $1.count } == sent.delivered)
+      // The sink keeps up, unless the machine is so slow that the log drops of it too.
+      let numbers = sinkLines(directory).map { Record($0).number }
+      #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+      #expect((raw.delivered...raw.accepted).contains(numbers.count))
+      if raw.dropped == 0 { #expect(numbers == Array(1...sent.accepted)) }
+    }
+
     private static func isBad(_ id: String?) -> Bool { id?.hasSuffix("7") == true }
 
     private func check(

@@ -24,8 +24,9 @@ final class Senders: Sendable {
   private let released = Fact(0)
   private let relay = Fact(Relay())
 
-  init(eventCount: Int) {
-    let events = (0..<eventCount).map { TestEvent($0) }
+  /// - Parameter properties: of each event; nil: some of every kind.
+  init(eventCount: Int, properties: String? = nil) {
+    let events = (0..<eventCount).map { TestEvent($0, properties: properties) }
     bytes = Dictionary(uniqueKeysWithValues: events.map { ($0.id, $0.bytes) })
     var batches: [[TestEvent]] = []
     var at = 0
