@@ -56,6 +56,7 @@ let package = Package(
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
     room("Records", ["Clocks", "EventLog", "JSON", "Observability"]),
+    room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
@@ -64,19 +65,22 @@ let package = Package(
     room("Ingest", ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Delivery",
-      ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records"]),
+      [
+        "Apps", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records",
+      ]),
     room("Sinks", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
-        "Apps", "CPlatform", "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer",
-        "Ingest", "JSON", "Observability", "Records", "Sinks", "StandIn",
+        "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Delivery", "EventLog", "EventsAPI",
+        "HTTPClient",
+        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Sinks", "StandIn",
       ]),
     room(
       "Commands",
       [
-        "Clocks", "Configuration", "Delivery", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
+        "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
         "Observability", "Records", "Relay", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),

@@ -1,3 +1,4 @@
+import DeadLetters
 import EventLog
 import JSON
 import Observability

@@ -1,5 +1,5 @@
 import Clocks
-import Delivery
+import DeadLetters
 import EventsAPI
 import JSON
 

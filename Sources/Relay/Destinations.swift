@@ -1,6 +1,7 @@
 import Apps
 import Clocks
 import Configuration
+import DeadLetters
 import Delivery
 import EventLog
 import EventsAPI

@@ -1,4 +1,5 @@
 import Clocks
+import DeadLetters
 import EventLog
 import Glibc
 import HTTPClient

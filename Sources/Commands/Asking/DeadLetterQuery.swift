@@ -1,6 +1,6 @@
 import Clocks
 import Configuration
-import Delivery
+import DeadLetters
 import EventsAPI
 
 /// The filter that a line's options describe.

@@ -1,14 +1,13 @@
 import Glibc
-import Records
 
 /// Reads a file's whole lines one after the other, with memory for one of them.
-enum LineScanner {
+public enum LineScanner {
   private static let chunkBytes = 256 * 1024
   /// A longer line is no record of ours: it is skipped, and counted as a line.
-  static let lineBytesMax = 4 << 20
+  public static let lineBytesMax = 4 << 20
 
   /// Hands out each line with its line feed and its number, from 1, until the visitor returns false.
-  static func scan(_ path: String, _ visit: (Int, UnsafeRawBufferPointer) -> Bool) throws(FileError) {
+  public static func scan(_ path: String, _ visit: (Int, UnsafeRawBufferPointer) -> Bool) throws(FileError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw FileError(.open, path, code: errno) }
     defer { close(descriptor) }
