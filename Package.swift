@@ -56,7 +56,7 @@ let package = Package(
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
     room("Records", ["Clocks", "EventLog", "JSON", "Observability"]),
-    room("Archive", ["CCrypto", "CZlib", "Clocks", "EventLog", "JSON", "Records"]),
+    room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
@@ -69,7 +69,13 @@ let package = Package(
       [
         "Apps", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records",
       ]),
-    room("Sinks", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
+    room(
+      "Sinks",
+      [
+        "Archive", "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON",
+        "Observability",
+        "Records",
+      ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
@@ -82,8 +88,7 @@ let package = Package(
       "Commands",
       [
         "Archive", "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer",
-        "JSON",
-        "Observability", "Records", "Relay", "StandIn",
+        "JSON", "Observability", "Records", "Relay", "Sinks", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
@@ -92,7 +97,8 @@ let package = Package(
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
-    tests("HTTPClient"), tests("Configuration"), tests("Apps"), tests("Ingest"), tests("Delivery"), tests("Sinks"),
+    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery"),
+    tests("Sinks"),
     tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
