@@ -183,6 +183,16 @@ import Testing
     #expect(throws: ArchiveError.noManifest(bench.path, hasFiles: true)) { try bench.verify() }
   }
 
+  @Test func `Half a line of a manifest that is open for writing is on its way`() throws {
+    bench.change("manifest.ndjson") { $0 += Array("{\"type\"".utf8) }
+    #expect(try fault().description.hasPrefix("manifest.ndjson, line 5: is cut off after 7 bytes"))
+    let descriptor = Glibc.open(bench.file("manifest.ndjson"), O_RDWR)
+    defer { close(descriptor) }
+    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    let report = try bench.verify()
+    #expect(report.isWhole && report.notes == ["the manifest's next line is being written"])
+  }
+
   @Test func `A manifest cut together with its files is told by a head that was noted`() throws {
     let (whole, head) = (bench.bytes("manifest.ndjson"), try bench.verify().head)
     #expect(try bench.verify(noted: head).isWhole)

@@ -49,12 +49,17 @@ extension ArchiveWriter {
     }
   }
 
-  /// Finishes the publication and the removals that were under way.
+  /// Finishes the publication, the erasure and the removals that were under way.
   private func finish(_ files: ArchiveListing) throws(FileError) {
     if chain.endsInFile, let name = chain.lastFile?.name, files.parts.contains(name.open) {
       isPublishing = true
       try finishPublishing()
       notes.append(.published(file: name.lines))
+    }
+    if chain.endsInErasure, let name = chain.lastErased {
+      for file in [name.salts, name.lines] where try directory.has(file + ArchiveFileName.partEnding) {
+        try directory.rename(file + ArchiveFileName.partEnding, to: file)
+      }
     }
     guard let removed = chain.lastRemoved?.last else { return }
     unremoved = files.published.filter { $0.first <= removed }
@@ -106,7 +111,8 @@ extension ArchiveWriter {
   private func setAside(_ name: ArchiveFileName, _ reason: String) throws(FileError) {
     for file in [name.lines, name.salts] {
       guard let facts = try directory.facts(of: file) else { continue }
-      if facts.length == 0 {
+      // Nothing but a head is nothing.
+      if facts.length <= (file == name.salts ? SaltsFormat.headBytes : 0) {
         try directory.remove(file)
         continue
       }
