@@ -134,6 +134,12 @@ import Testing
     guard relay == "r-2" else { return }
     let own = ArchiveBench()
     try own.publish(files: 3, of: 20)
+    for name in [files[1].name.lines, files[1].name.salts] {
+      own.write(name.replacingOccurrences(of: "112547", with: "112548"), other.bytes(name))
+    }
+    let added = try own.verify().faults
+    #expect(added.count == 1 && added.first?.detail.hasPrefix("is from another archive, \(id)") == true, "\(added)")
+    for name in own.names where name.contains("112548") { unlink(own.file(name)) }
     own.write(lines, other.bytes(lines))
     let fault = try #require(try own.verify().faults.first)
     #expect(fault.file == lines && fault.line == 1)

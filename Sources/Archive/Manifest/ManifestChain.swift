@@ -46,6 +46,21 @@ struct ManifestChain: Sendable {
     return read.entry
   }
 
+  /// What the chain is after one more line, given with its line feed.
+  func following(_ line: [UInt8], in path: String) throws(ArchiveError) -> ManifestChain {
+    let result = line.withUnsafeBytes { bytes in
+      Result { () throws(ManifestFault) in
+        var next = self
+        _ = try next.take(UnsafeRawBufferPointer(rebasing: bytes.dropLast()))
+        return next
+      }
+    }
+    switch result {
+    case .success(let next): return next
+    case .failure(let fault): throw .manifest(path: path, fault)
+    }
+  }
+
   private func check(_ entry: ManifestEntry) throws(Misfit) {
     guard entry.previous == head else {
       throw Misfit(

@@ -136,7 +136,17 @@ public struct ArchiveVerification: Sendable {
     let file = hasLines ? name.lines : name.salts
     // The lines and the salts of one file are one fault.
     guard report.faults.last?.file != file else { return }
-    report.add(ArchiveFault(file, "is not in the manifest: the manifest was cut before it, or the file was added"))
+    guard let other = archive(of: name, in: directory), other != reader.begin.archive else {
+      report.add(ArchiveFault(file, "is not in the manifest: the manifest was cut before it, or the file was added"))
+      return
+    }
+    report.add(ArchiveFault(file, "is from another archive, \(other); this one is \(reader.begin.archive)"))
+  }
+
+  /// Which archive a file's salts say they are of; nil when they don't.
+  private func archive(of name: ArchiveFileName, in directory: ArchiveDirectory) -> ArchiveID? {
+    guard let descriptor = try? directory.open(name.salts, O_RDONLY) else { return nil }
+    return try? SaltsReader(descriptor, path: name.salts, on: directory.system).head().archive
   }
 
   private mutating func checkFile(
