@@ -49,7 +49,8 @@ enum StatusReport {
       }
     return [
       "health": .string(health), "detail": JSONValue(detail), "bytes": JSONValue(log.sizeBytes),
-      "max_bytes": JSONValue(log.maxSizeBytes), "segments": JSONValue(log.segments),
+      "retained_bytes": JSONValue(log.retainedBytes), "max_bytes": JSONValue(log.maxSizeBytes),
+      "segments": JSONValue(log.segments),
       "spare_segments": JSONValue(log.spareSegments),
       "oldest": JSONValue(log.oldestReceivedAt?.description),
       "positions": ["oldest": JSONValue(log.oldestSequence), "next": JSONValue(log.nextSequence)],

@@ -43,6 +43,9 @@ enum StatusTables {
       if let most = log["max_bytes"]?.integer(as: Int.self) { text += " of \(SizeText.rounded(most))" }
     }
     if let segments = log["segments"]?.integer(as: Int.self) { text += ", \(segments) segments" }
+    if let retained = log["retained_bytes"]?.integer(as: Int.self), retained > 0 {
+      text += ", \(SizeText.rounded(retained)) kept for replay"
+    }
     if let oldest = log["oldest"]?.string { text += ", oldest \(oldest)" }
     var rows = [("log", text)]
     if let dropped = log["dropped_events"]?.integer(as: Int.self), dropped > 0 {
