@@ -86,7 +86,9 @@ enum StatusTables {
       guard lanes.count > 1 || lanes.contains(where: { $0["state"]?.string != "running" }) else { continue }
       for lane in lanes {
         table.add([
-          destination["name"]?.string ?? "", lane["app"]?.string ?? "", lane["state"]?.string ?? "",
+          destination["name"]?.string ?? "",
+          (lane["app"]?.string ?? "") + (lane["replayed"]?.bool == true ? " (replayed)" : ""),
+          lane["state"]?.string ?? "",
           number(lane["pending"]), lane["retry_at"]?.string ?? "",
         ])
       }

@@ -76,6 +76,10 @@ final class ReplayableSubscription: Subscription {
     return subscription.pending(lane)
   }
 
+  func behindBytes(_ lane: Lane) -> Int {
+    place(of: lane).map { subscription, lane in subscription.behindBytes(lane) } ?? 0
+  }
+
   /// The age is that of new events: one that is sent again after a year doesn't wait for a year.
   var pending: Pending {
     var pending = main.pending
