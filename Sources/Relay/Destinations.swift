@@ -87,6 +87,11 @@ final class Destinations: Sendable {
 
   var statuses: [DestinationStatus] { all.map(\.status) }
 
+  /// The types of those that are configured, by name.
+  var types: [String: String] {
+    Dictionary(all.filter { !($0 is RemovedSink) }.map { ($0.name, $0.type) }) { first, _ in first }
+  }
+
   /// Flushes all at once; counts what went to the upstream.
   func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
     await withTaskGroup(of: (Bool, FlushResult).self) { group in

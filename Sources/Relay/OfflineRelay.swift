@@ -1,5 +1,6 @@
 import Clocks
 import Configuration
+import DeadLetters
 import Delivery
 import EventLog
 import Glibc
@@ -10,9 +11,9 @@ import Observability
 ///
 /// Holds the directory's lock meanwhile, and opens the log as a start would: what a crash left behind is mended by it.
 public final class OfflineRelay: Sendable {
-  private let configuration: RelayConfiguration
-  private let directory: DataDirectory
-  private let log: FileLog
+  let configuration: RelayConfiguration
+  let directory: DataDirectory
+  let log: FileLog
   private let subscriptions: [any Subscription]
 
   /// - Returns: nil when there is no such directory, or a relay runs in it.
@@ -40,7 +41,13 @@ public final class OfflineRelay: Sendable {
       StatusReport.Facts(
         version: RelayVersion.current, relay: directory.instanceID, uptime: .zero, now: WallClock.system.now,
         ingestAddresses: [], adminAddress: "", standInAddress: nil, health: .closed, log: log.statistics,
-        destinations: subscriptions.map(status(of:))))
+        destinations: subscriptions.map(status(of:)), removedLetters: deadLetters.removedLetters))
+  }
+
+  var deadLetters: DeadLetterStore {
+    DeadLetterStore(
+      directory: "\(configuration.dataDirectory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
+      logger: .silent)
   }
 
   private func status(of subscription: any Subscription) -> DestinationStatus {
