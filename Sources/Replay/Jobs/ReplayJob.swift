@@ -92,6 +92,7 @@ final class ReplayJob: Sendable {
       if record.matched == nil { try count() }
       if isStopping { return try change { $0.state = .stopped } }
       if let queue { try send(queue) }
+      let isStopping = isStopping
       try change { $0.state = isStopping && $0.sent < $0.matched ?? 0 ? .stopped : .done }
     } catch {
       desk.logger.error("a replay failed", about: record.request.destination, ["why": .text(error.description)])
