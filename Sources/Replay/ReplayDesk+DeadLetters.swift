@@ -1,3 +1,4 @@
+import Glibc
 import DeadLetters
 import EventLog
 import JSON
@@ -20,6 +21,7 @@ extension ReplayDesk {
         "\(missing.value) dead letters are meant whose destination, \(missing.key), is configured no longer: put it "
           + "back, or name another with the filter")
     }
+    for destination in destinations.keys { room.waitForCommit(of: destination) }
     var statuses: [ReplayStatus] = []
     for destination in destinations.keys.sorted() {
       var request = template
@@ -34,7 +36,10 @@ extension ReplayDesk {
     -> DeadLetterDrop.Outcome
   {
     var marks: [String: FileMark] = [:]
-    for name in room.destinations.keys { marks[name] = room.committedLetters(of: name) }
+    for name in room.destinations.keys where filter.destination == nil || filter.destination == name {
+      room.waitForCommit(of: name)
+      marks[name] = room.committedLetters(of: name)
+    }
     do {
       try room.audit(
         "dead-letters drop", actor,
@@ -60,5 +65,23 @@ extension ReplayDesk {
       throw ReplayError(.failed, "the dead letters can't be read: \(error)")
     }
     return found
+  }
+}
+
+extension ReplayDesk.Room {
+  /// How long a destination may take to put on record what it has given up.
+  private static let commitPatience: Duration = .seconds(3)
+
+  /// Waits until the dead letters that a destination has written by now are on its record: what lies behind that is tried
+  /// again after a crash, and can't be put back or dropped before. Not for ever.
+  func waitForCommit(of destination: String) {
+    guard waitsForRoom else { return }
+    let begun = ContinuousClock.now
+    while let mark = committedLetters(of: destination), .now - begun < Self.commitPatience,
+      let facts = (try? FileSystem.system.facts(of: mark.path)) ?? nil, facts.inode == mark.inode,
+      facts.length > mark.length
+    {
+      usleep(10_000)
+    }
   }
 }
