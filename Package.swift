@@ -99,6 +99,11 @@ let package = Package(
 
     // Tests, one target a room, and the whole program end to end.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+    .executableTarget(
+      name: "archive-speed",
+      dependencies: [
+        "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
+      ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
