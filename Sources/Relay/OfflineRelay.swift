@@ -73,8 +73,9 @@ public final class OfflineRelay: Sendable {
       relay: directory.instanceID, configuration: upstream)
     if let hold { sentences.append(hold) }
     let names = Set(configuration.apps.map(\.name))
-    for case .app(let app) in subscription.pendingLanes() where !names.contains(app) && !app.hasPrefix("key-") {
-      let waiting = subscription.pending(.app(app)).events
+    for lane in subscription.pendingLanes() {
+      guard let app = lane.app, !names.contains(app), !app.hasPrefix("key-") else { continue }
+      let waiting = subscription.pending(lane).events
       sentences.append(
         "\(Self.events(waiting)) for app \(app), which is no longer configured: held until it is put back")
     }

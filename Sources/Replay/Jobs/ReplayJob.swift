@@ -46,7 +46,6 @@ final class ReplayJob: Sendable {
     ended.enter()
     let code = JobThread.start { [self] in
       run()
-      state.withLock { $0.isEnded = true }
       ended.leave()
     }
     guard code != 0 else { return }
@@ -64,7 +63,7 @@ final class ReplayJob: Sendable {
 
   func waitForEnd(atMost duration: Duration) { _ = ended.wait(timeout: .now() + duration.seconds) }
 
-  var isEnded: Bool { state.withLock { $0.isEnded || $0.record.state.isOver } }
+  var isEnded: Bool { state.withLock { $0.isEnded } }
 
   var status: ReplayStatus {
     let (record, found) = state.withLock { ($0.record, $0.found) }
@@ -90,24 +89,39 @@ final class ReplayJob: Sendable {
   private func run() {
     do throws(ReplayError) {
       if record.matched == nil { try count() }
-      if isStopping { return try change { $0.state = .stopped } }
-      if let queue { try send(queue) }
-      let isStopping = isStopping
-      try change { $0.state = isStopping && $0.sent < $0.matched ?? 0 ? .stopped : .done }
+      if let queue, !isStopping { try send(queue) }
+      let isStopped = isStopping && (record.matched == nil || record.sent < record.matched ?? 0)
+      finish(isStopped ? .stopped : .done)
     } catch {
       desk.logger.error("a replay failed", about: record.request.destination, ["why": .text(error.description)])
-      try? change { record in
-        record.state = .failed
-        record.error = error.description
-      }
+      finish(.failed, error)
     }
-    let record = record
+  }
+
+  /// Puts the end on record, and shows it only then: whoever sees it may begin the same replay anew.
+  private func finish(_ end: ReplayState, _ error: ReplayError? = nil) {
+    var record = record
+    record.state = end
+    record.error = error?.description
     desk.logger.info(
       isDryRun ? "a replay's events were counted" : "a replay has ended", about: record.request.destination,
       [
-        "id": .text(id), "state": .text(record.state.rawValue), "matched": .integer(record.matched ?? 0),
+        "id": .text(id), "state": .text(end.rawValue), "matched": .integer(record.matched ?? 0),
         "sent": .integer(record.sent),
       ])
+    if !isDryRun {
+      do throws(ReplayError) {
+        try desk.files.write(record)
+      } catch {
+        desk.logger.warning(
+          "a replay's end can't be noted", about: record.request.destination, ["why": .text(error.description)])
+      }
+    }
+    let last = record
+    state.withLock { state in
+      state.record = last
+      state.isEnded = true
+    }
   }
 
   private func count() throws(ReplayError) {
@@ -165,7 +179,7 @@ final class ReplayJob: Sendable {
 
   /// Puts what is gathered into the queue once it may be; false when not all of it went in, or somebody stops.
   private func flushNow(_ sender: ReplaySender) throws(ReplayError) -> Bool {
-    while !isStopping, let delay = sender.delay(hasRoom: hasRoom(sender.queue)) { wait(delay) }
+    while !isStopping, let delay = sender.delay(hasRoom: hasRoom(sender)) { wait(delay) }
     guard !isStopping else { return false }
     var record = record
     let isAll = try sender.flush(&record)
@@ -174,10 +188,10 @@ final class ReplayJob: Sendable {
     return isAll
   }
 
-  private func hasRoom(_ queue: ReplayQueue) -> Bool {
+  private func hasRoom(_ sender: ReplaySender) -> Bool {
     guard desk.waitsForRoom else { return true }
-    let waiting = queue.waiting
-    return waiting == 0 || (waiting < Self.waitingMax && queue.sizeBytes < Self.bytesMax)
+    let waiting = sender.queue.waiting
+    return waiting == 0 || (waiting < sender.waitingMax(Self.waitingMax) && sender.queue.sizeBytes < Self.bytesMax)
   }
 
   private func wait(_ duration: Duration) { _ = stopSignal.wait(timeout: .now() + duration.seconds) }

@@ -6,31 +6,23 @@ import EventLog
 final class ReplaySender {
   /// Between two looks whether the queue has room.
   private static let patience: Duration = .milliseconds(50)
-  /// Portions a second when a rate is kept.
-  private static let portionsPerSecond = 5
 
   let queue: ReplayQueue
   private let settling: ReplaySettling
   private let sendAs: String?
-  private let rate: Int?
-  private let chunkMax: Int
+  private var pace: ReplayPace
   private let chunk = ReplayChunk()
   private var places = ReplayPlaces()
-  private let began = ContinuousClock.now
-  /// Events put in since then.
-  private var sent = 0
 
   init(queue: ReplayQueue, settling: ReplaySettling, request: ReplayRequest) {
     self.queue = queue
     self.settling = settling
     sendAs = request.sendAs
-    rate = request.rate
-    chunkMax = min(
-      ReplayChunk.eventsMax, request.rate.map { max(1, $0 / Self.portionsPerSecond) } ?? ReplayChunk.eventsMax)
+    pace = ReplayPace(rate: request.rate, from: .now)
   }
 
   var isEmpty: Bool { chunk.isEmpty }
-  var isFull: Bool { chunk.isFull || chunk.count >= chunkMax }
+  var isFull: Bool { chunk.isFull || chunk.count >= pace.portion(max: ReplayChunk.eventsMax) }
 
   func add(_ candidate: ReplayCandidate) {
     chunk.add(candidate.event, app: sendAs ?? candidate.app, bytes: candidate.bytes)
@@ -42,18 +34,11 @@ final class ReplaySender {
     places = ReplayPlaces()
   }
 
-  /// How long to wait before what is gathered may be put in; nil: it may be now.
-  func delay(hasRoom: Bool) -> Duration? {
-    if !hasRoom { return Self.patience }
-    guard let rate else { return nil }
-    return Self.delay(sent: sent, rate: rate, elapsed: .now - began)
-  }
+  /// With so many events waiting in the queue nothing more is put there.
+  func waitingMax(_ max: Int) -> Int { pace.waiting(max: max) }
 
-  /// What a rate calls for: never more events by a moment than the rate allows until then.
-  static func delay(sent: Int, rate: Int, elapsed: Duration) -> Duration? {
-    let due = Duration.milliseconds(Int64(sent) * 1000 / Int64(max(rate, 1)))
-    return due > elapsed ? due - elapsed : nil
-  }
+  /// How long to wait before what is gathered may be put in; nil: it may be now.
+  func delay(hasRoom: Bool) -> Duration? { hasRoom ? pace.delay(at: .now) : Self.patience }
 
   /// Puts what is gathered in; false when not all of it went in.
   func flush(_ record: inout ReplayRecord) throws(ReplayError) -> Bool {
@@ -70,7 +55,7 @@ final class ReplaySender {
     var kept = Optional(record)
     try settling.settle(put, &kept)
     record = kept ?? record
-    sent += stored
+    pace.sent(stored, at: .now)
     clear()
     return stored == count
   }
