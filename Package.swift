@@ -68,7 +68,7 @@ let package = Package(
       [
         "Apps", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records",
       ]),
-    room("Sinks", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
+    room("Sinks", ["CCrypto", "Clocks", "DeadLetters", "EventLog", "HTTPClient", "JSON", "Observability", "Records"]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",

@@ -57,6 +57,7 @@ extension UpstreamDestination {
     case .held: 3
     case .foreign: 4
     case .refused: 5
+    case .gone: 5
     case .failing: 6
     }
   }

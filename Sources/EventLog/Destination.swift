@@ -45,6 +45,8 @@ public struct DestinationStatus: Sendable {
     case foreign
     /// Events are held: no key, another upstream, an app that was removed.
     case held
+    /// The other side wants nothing any more: held until the configuration is read again.
+    case gone
     /// It can't work now and tries again by itself: a file, a directory, a disk.
     case failing
     case stopped
