@@ -68,7 +68,12 @@ let package = Package(
       [
         "Apps", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records",
       ]),
-    room("Sinks", ["CCrypto", "Clocks", "DeadLetters", "EventLog", "HTTPClient", "JSON", "Observability", "Records"]),
+    room(
+      "Sinks",
+      [
+        "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON", "Observability",
+        "Records",
+      ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
@@ -81,7 +86,7 @@ let package = Package(
       "Commands",
       [
         "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
-        "Observability", "Records", "Relay", "StandIn",
+        "Observability", "Records", "Relay", "Sinks", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
@@ -89,7 +94,8 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("EventLog"), tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
-    tests("HTTPClient"), tests("Configuration"), tests("Apps"), tests("Ingest"), tests("Delivery"), tests("Sinks"),
+    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery"),
+    tests("Sinks"),
     tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),

@@ -15,7 +15,7 @@ extension Command {
   ) { arguments, context async throws(CommandFailure) in
     let file = try ConfigurationFile(arguments, context)
     return await WorkerThread.run {
-      let result = ConfigurationLoader.load(file: file.path, environment: file.environment)
+      let result = file.read()
       let misfits = (try? result.get()).map(context.relay.misfits) ?? []
       let report = CheckReport(file: file.path, result: result, misfits: misfits)
       context.output.print(arguments.flag("json") ? report.json.description + "\n" : report.text, terminator: "")
@@ -77,7 +77,7 @@ struct CheckReport {
       ("sends to", configuration.upstream.url),
     ]
     rows += named("app", configuration.apps.map { $0.isDefault ? "\($0.name) (default)" : $0.name })
-    rows += named("sink", configuration.sinks.map { "\($0.name) (\($0.type.rawValue)): \($0.path)" })
+    rows += named("sink", configuration.sinks.map { "\($0.name) (\($0.type)): \($0.options.place)" })
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { title, value in
       title + String(repeating: " ", count: width - title.count) + "  " + PrintableText.of(value) + "\n"

@@ -27,7 +27,7 @@ extension Command {
     let options = RelayPort.RunOptions(standsIn: arguments.flag("stand-in"), adopts: arguments.flag("adopt"))
     context.output.flush()
     let code = await context.relay.run(configuration, options, context.environment) {
-      ConfigurationLoader.load(file: file.path, environment: file.environment)
+      file.read()
     }
     return code == 0 ? .done : .failed
   }

@@ -10,24 +10,29 @@ public enum ConfigurationLoader {
   /// An empty file is right: everything has its default. Relative paths are relative to the file's directory. Reads
   /// the file, the key files it names, and whether upstream.ca_file can be read.
   ///
-  /// - Parameter environment: what `${NAME}` is taken from.
-  public static func load(file: String, environment: [String: String]) -> Result<
-    RelayConfiguration, ConfigurationFaults
-  > {
+  /// - Parameters:
+  ///   - environment: what `${NAME}` is taken from.
+  ///   - sinkTypes: the types of sinks there are.
+  public static func load(
+    file: String, environment: [String: String], sinkTypes: [any SinkFormat]
+  ) -> Result<RelayConfiguration, ConfigurationFaults> {
     switch FileText.read(file, bytesMax: fileBytesMax) {
-    case .success(let bytes): parse(bytes, file: file, environment: environment).result
+    case .success(let bytes): parse(bytes, file: file, environment: environment, sinkTypes: sinkTypes).result
     case .failure(let fault):
       .failure(ConfigurationFaults([ConfigurationFault(file: file, line: 0, key: "", message: fault.message)]))
     }
   }
 
-  /// As ``load(file:environment:)``, for one who only looks for the relay: apps are left out, and a key whose variable
+  /// As ``load(file:environment:sinkTypes:)``, for one who only looks for the relay: apps are left out, and a key whose variable
   /// is not set has its default, since secrets are seldom set where the relay doesn't run.
   public static func loadForAsking(
-    file: String, environment: [String: String]
+    file: String, environment: [String: String], sinkTypes: [any SinkFormat]
   ) -> Result<RelayConfiguration, ConfigurationFaults> {
     switch FileText.read(file, bytesMax: fileBytesMax) {
-    case .success(let bytes): parse(bytes, file: file, environment: environment, isForAsking: true).result
+    case .success(let bytes):
+      parse(
+        bytes, file: file, environment: environment, sinkTypes: sinkTypes, isForAsking: true
+      ).result
     case .failure(let fault):
       .failure(ConfigurationFaults([ConfigurationFault(file: file, line: 0, key: "", message: fault.message)]))
     }
@@ -35,7 +40,8 @@ public enum ConfigurationLoader {
 
   /// What a text says, and the keys that were asked for on the way.
   static func parse(
-    _ bytes: [UInt8], file: String, environment: [String: String], isForAsking: Bool = false
+    _ bytes: [UInt8], file: String, environment: [String: String], sinkTypes: [any SinkFormat],
+    isForAsking: Bool = false
   ) -> (result: Result<RelayConfiguration, ConfigurationFaults>, keys: Set<String>) {
     let directory = PathText.realDirectory(of: file)
     let findings = Findings(file: file, directory: directory, environment: environment, isForAsking: isForAsking)
@@ -45,7 +51,7 @@ public enum ConfigurationLoader {
     case .success(let root):
       let section = Section(root, path: "", schemaPath: "", line: root?.line ?? 0, findings: findings)
       var configuration = RelayConfiguration(dataDirectory: PathText.absolute("data", relativeTo: directory))
-      configuration.read(section)
+      configuration.read(section, sinkTypes: sinkTypes)
       configuration.warnings = ConfigurationFaults(findings.warnings).all
       if findings.all == nil { return (.success(configuration), findings.keys) }
     }

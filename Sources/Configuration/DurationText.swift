@@ -75,7 +75,7 @@ extension Duration {
 }
 
 extension ScalarFormat where Value == Duration {
-  static func duration(_ range: ClosedRange<Duration>) -> ScalarFormat {
+  public static func duration(_ range: ClosedRange<Duration>) -> ScalarFormat {
     let (least, most) = (DurationText.exact(range.lowerBound), DurationText.exact(range.upperBound))
     return ScalarFormat(noun: "a duration from \(least) to \(most), in ms, s, m, h or d, such as 90s or 1h30m") {
       text throws(Misfit) in

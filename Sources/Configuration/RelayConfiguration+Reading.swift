@@ -1,6 +1,6 @@
 extension RelayConfiguration {
   /// Takes what the file says; everything else keeps its default.
-  mutating func read(_ root: Section) {
+  mutating func read(_ root: Section, sinkTypes: [any SinkFormat]) {
     guard root.isGroup else { return }
     root.read("data_dir", into: &dataDirectory, .path(relativeTo: root.findings.directory))
     ingest.read(root.section("ingest"))
@@ -8,7 +8,7 @@ extension RelayConfiguration {
     if root.findings.isForAsking { root.skip("apps") } else { apps = Self.readApps(root) }
     log.read(root.section("log"))
     upstream.read(root.section("upstream"))
-    sinks = Self.readSinks(root, dataDirectory: dataDirectory)
+    sinks = Self.readSinks(root, sinkTypes, dataDirectory: dataDirectory)
     deadLetters.read(root.section("dead_letters"))
     shutdownGrace = Self.readGrace(root.section("shutdown"), default: shutdownGrace)
     logging.read(root.section("logging"))

@@ -1,73 +1,84 @@
 extension RelayConfiguration {
   static let sinksMax = 64
   /// What the relay keeps for itself under `data_dir`.
-  private static let ownDirectories = ["dead-letters", "keys", "log", "positions", "stand-in"]
-  /// Types that the contract names and this version doesn't bring yet.
-  private static let laterTypes: Set<String> = ["archive", "webhook"]
+  private static let ownDirectories = ["dead-letters", "keys", "log", "positions", "replays", "stand-in"]
 
-  static func readSinks(_ root: Section, dataDirectory: String) -> [Sink] {
+  static func readSinks(_ root: Section, _ types: [any SinkFormat], dataDirectory: String) -> [Sink] {
     var sinks: [Sink] = []
     var names: [String: Int] = [:]
-    var paths: [String: Int] = [:]
+    var paths: [(path: String, line: Int)] = []
     for section in root.sections("sinks", max: sinksMax) {
-      guard let sink = readSink(section) else { continue }
+      guard let sink = readSink(section, types) else { continue }
       if let first = names[sink.name] {
         section.fault(
           "name", "\(Quoting.quote(sink.name)) is the name of the sink on line \(first) too; each needs its own")
       }
-      if let first = paths[sink.path], !sink.path.isEmpty {
-        section.fault("path", "the sink on line \(first) writes to the same path; each needs its own")
-      }
-      if let own = ownDirectories.first(where: { sink.path.hasPrefix("\(dataDirectory)/\($0)/") }) {
-        section.fault("path", "lies in data_dir/\(own), which is the relay's own; choose another directory")
-      }
       if !sink.name.isEmpty, names[sink.name] == nil { names[sink.name] = section.line(of: "name") }
-      if paths[sink.path] == nil { paths[sink.path] = section.line(of: "path") }
+      if let path = sink.options.path, !path.isEmpty {
+        if let first = paths.first(where: { collide($0.path, path) }) {
+          section.fault("path", "the sink on line \(first.line) writes to the same path; each needs its own")
+        }
+        if let own = ownDirectories.first(where: { path.hasPrefix("\(dataDirectory)/\($0)/") }) {
+          section.fault("path", "lies in data_dir/\(own), which is the relay's own; choose another directory")
+        }
+        paths.append((path, section.line(of: "path")))
+      }
       sinks.append(sink)
     }
     return sinks
   }
 
-  /// A sink, perhaps with faults; nil when its type is unknown or to come, so that its keys can't be judged.
-  private static func readSink(_ section: Section) -> Sink? {
+  /// Whether two sinks' paths are one, or one lies in the other's directory.
+  private static func collide(_ one: String, _ other: String) -> Bool {
+    one == other || (one.hasSuffix("/") && other.hasPrefix(one)) || (other.hasSuffix("/") && one.hasPrefix(other))
+  }
+
+  /// A sink, perhaps with faults; nil when its type is unknown, so that its keys can't be judged.
+  private static func readSink(_ section: Section, _ types: [any SinkFormat]) -> Sink? {
     let nameFormat = ScalarFormat.name(taken: ["upstream": "the destination of the upstream is called so"])
     if !section.has("name") { section.fault("name", "is missing; every sink needs \(nameFormat.noun)") }
     let name = section.value("name", nameFormat) ?? ""
+    let typeFormat = ScalarFormat<String>.word(of: types.map(\.name))
     guard section.has("type") else {
-      section.fault("type", "is missing; it should be ndjson")
+      section.fault("type", "is missing; it should be \(typeFormat.noun)")
       return nil
     }
-    let type = section.value("type", .sinkType(later: laterTypes))
-    guard let type else { return nil }
-    let directory = section.findings.directory
-    if !section.has("path") {
-      section.fault("path", "is missing; it should be \(ScalarFormat.pathPattern(relativeTo: directory).noun)")
+    guard let word = section.value("type", typeFormat), let type = types.first(where: { $0.name == word }) else {
+      return nil
     }
-    let path = section.value("path", .pathPattern(relativeTo: directory)) ?? ""
-    var sink = Sink(name: name, type: type, path: path)
-    sink.rotate.read(section.section("rotate"))
-    section.readOptional("retention", into: &sink.retention, .duration(.minutes(1) ... .days(36_500)))
-    section.later("max_behind", "sample", "only")
+    var common = Sink.Common()
+    common.read(section)
+    let options = type.read(section)
     section.finish()
-    return sink
+    return Sink(name: name, type: type.name, common: common, options: options)
   }
 }
 
-extension RelayConfiguration.Rotate {
+extension RelayConfiguration.Sink.Common {
+  static let listMax = 1000
+
   mutating func read(_ section: Section) {
-    section.read("size", into: &size, .size(1 << 10...1 << 40))
-    section.read("every", into: &every, .duration(.seconds(1) ... .days(31)))
-    section.finish()
+    section.readOptional("max_behind", into: &maxBehind, .size(64 << 10...1 << 50))
+    section.read("sample", into: &sample, .percent())
+    if sample == 0 { section.warn("sample", "is 0%: the sink gets nothing") }
+    let only = section.section("only")
+    let appFormat = ScalarFormat.name(taken: [:])
+    apps = only.list("apps", max: Self.listMax, appFormat)?.map(\.value) ?? apps
+    names = only.list("names", max: Self.listMax, .text("an event's name", lengthMax: 512))?.map(\.value) ?? names
+    kinds = only.list("kinds", max: 2, .word)?.map(\.value) ?? kinds
+    if !names.isEmpty, kinds == [.identify] {
+      only.fault("names", "identify calls have no name, so that nothing would be left; remove names, or kinds")
+    }
+    only.finish()
   }
 }
 
-extension ScalarFormat where Value == RelayConfiguration.Sink.Kind {
-  /// A sink's type; those of later versions are known for what they are.
-  static func sinkType(later: Set<String>) -> ScalarFormat {
-    let known = ScalarFormat.word
-    return ScalarFormat(noun: known.noun) { text throws(Misfit) in
-      if later.contains(text) { throw Misfit("comes with a later version of event-relay") }
-      return try known.parse(text)
+extension ScalarFormat where Value == String {
+  /// One of some words that are known only when the program runs.
+  static func word(of words: [String]) -> ScalarFormat {
+    ScalarFormat(noun: words.joined(separator: " or ")) { text throws(Misfit) in
+      guard !words.contains(text) else { return text }
+      throw Misfit("is not known", hint: Spelling.nearest(to: text, among: words))
     }
   }
 }

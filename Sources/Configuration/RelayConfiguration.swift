@@ -112,26 +112,39 @@ public struct RelayConfiguration: Sendable, Equatable {
   }
 
   public struct Sink: Sendable, Equatable {
-    public enum Kind: String, Sendable, CaseIterable { case ndjson }
+    public enum Kind: String, Sendable, CaseIterable { case event, identify }
+
+    /// What sinks of every type can be told.
+    public struct Common: Sendable, Equatable {
+      /// Bytes of the log past which the sink alone loses its oldest events; nil: never.
+      public var maxBehind: Int?
+      /// The share of the installs whose events the sink gets, 0…1.
+      public var sample = 1.0
+      /// `only`: what the sink gets; empty: all.
+      public var apps: [String] = []
+      public var names: [String] = []
+      public var kinds: [Kind] = []
+
+      public init() {}
+    }
 
     public var name: String
-    public var type: Kind
-    /// The pattern with `%Y %m %d %H %M`, absolute.
-    public var path: String
-    public var rotate = Rotate()
-    public var retention: Duration? = .seconds(400 * 86_400)
+    public var type: String
+    public var common: Common
+    /// What its type alone is told.
+    public var options: any SinkOptions
 
-    public init(name: String, type: Kind, path: String) {
+    public init(name: String, type: String, common: Common = Common(), options: any SinkOptions) {
       self.name = name
       self.type = type
-      self.path = path
+      self.common = common
+      self.options = options
     }
-  }
 
-  public struct Rotate: Sendable, Equatable {
-    /// Bytes.
-    public var size = 256 << 20
-    public var every: Duration = .seconds(3600)
+    public static func == (one: Sink, other: Sink) -> Bool {
+      one.name == other.name && one.type == other.type && one.common == other.common
+        && one.options.isEqual(to: other.options)
+    }
   }
 
   public struct DeadLetters: Sendable, Equatable {

@@ -2,28 +2,9 @@ import Glibc
 
 extension ScalarFormat where Value == String {
   /// A path; a relative one is relative to `directory`. Absolute afterwards.
-  static func path(relativeTo directory: String) -> ScalarFormat {
+  public static func path(relativeTo directory: String) -> ScalarFormat {
     ScalarFormat(noun: "a path, relative to the configuration file or absolute") { text throws(Misfit) in
       try PathText.check(text)
-      return PathText.absolute(text, relativeTo: directory)
-    }
-  }
-
-  /// The pattern of a file's path, with fields of the time in UTC.
-  static func pathPattern(relativeTo directory: String) -> ScalarFormat {
-    ScalarFormat(noun: "a file's path with the fields %Y, %m, %d, %H and %M, such as ./data/events/%Y/%m/%d/%H.ndjson")
-    {
-      text throws(Misfit) in
-      try PathText.check(text)
-      var rest = Substring(text)
-      while let percent = rest.firstIndex(of: "%") {
-        let field = rest[percent...].prefix(2)
-        guard field.count == 2, "YmdHM".contains(field.last!) else {
-          throw Misfit("holds the unknown field \(field)")
-        }
-        rest = rest[field.endIndex...]
-      }
-      guard !text.hasSuffix("/"), !text.hasSuffix("/.."), text != ".." else { throw Misfit("names no file") }
       return PathText.absolute(text, relativeTo: directory)
     }
   }

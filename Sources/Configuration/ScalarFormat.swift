@@ -1,20 +1,26 @@
 /// How one kind of value is written: reads it, or says what is wrong.
-struct ScalarFormat<Value> {
+public struct ScalarFormat<Value> {
   /// What is right: `a size such as 64MiB`.
-  var noun: String
+  public var noun: String
   /// False for what must not be printed: secrets, and URLs, which may hold some.
-  var isPrintable = true
-  var parse: (String) throws(Misfit) -> Value
+  public var isPrintable: Bool
+  public var parse: (String) throws(Misfit) -> Value
+
+  public init(noun: String, isPrintable: Bool = true, parse: @escaping (String) throws(Misfit) -> Value) {
+    self.noun = noun
+    self.isPrintable = isPrintable
+    self.parse = parse
+  }
 }
 
 /// Why a text is no value of a format.
-struct Misfit: Error, Equatable {
+public struct Misfit: Error, Equatable {
   /// A predicate: `has no unit`, `is more than the most, 1GiB`.
-  var problem: String
+  public var problem: String
   /// What would be right, made from the text; only said where the text may be printed.
-  var hint: String?
+  public var hint: String?
 
-  init(_ problem: String, hint: String? = nil) {
+  public init(_ problem: String, hint: String? = nil) {
     self.problem = problem
     self.hint = hint
   }
@@ -22,7 +28,7 @@ struct Misfit: Error, Equatable {
 
 extension ScalarFormat where Value == String {
   /// Any text but an empty one, without control characters.
-  static func text(_ noun: String = "a text", lengthMax: Int = 1024) -> ScalarFormat {
+  public static func text(_ noun: String = "a text", lengthMax: Int = 1024) -> ScalarFormat {
     ScalarFormat(noun: noun) { text throws(Misfit) in
       guard !text.isEmpty else { throw Misfit("is empty") }
       guard text.utf8.count <= lengthMax else { throw Misfit("is longer than \(lengthMax) bytes") }
@@ -34,7 +40,7 @@ extension ScalarFormat where Value == String {
   }
 
   /// The name of an app or of a sink: it becomes a metric's label and part of a file's name.
-  static func name(prefixTaken: String? = nil, taken: [String: String]) -> ScalarFormat {
+  public static func name(prefixTaken: String? = nil, taken: [String: String]) -> ScalarFormat {
     ScalarFormat(noun: "a name of 1 to 64 letters, digits, _ and -") { text throws(Misfit) in
       guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ isWordByte($0) || $0 == UInt8(ascii: "-") })
       else { throw Misfit("is no name") }
@@ -49,7 +55,7 @@ extension ScalarFormat where Value == String {
 
 extension ScalarFormat where Value == RelayConfiguration.Secret {
   /// A write key or a token: 1 to 512 visible ASCII characters, since it goes into a header.
-  static func secret(_ noun: String) -> ScalarFormat {
+  public static func secret(_ noun: String) -> ScalarFormat {
     ScalarFormat(noun: "\(noun) of 1 to 512 visible ASCII characters", isPrintable: false) { text throws(Misfit) in
       guard !text.isEmpty else { throw Misfit("is empty") }
       guard text.utf8.count <= 512 else { throw Misfit("is longer than 512 characters") }
@@ -62,7 +68,7 @@ extension ScalarFormat where Value == RelayConfiguration.Secret {
 }
 
 extension ScalarFormat where Value == Bool {
-  static var boolean: ScalarFormat {
+  public static var boolean: ScalarFormat {
     ScalarFormat(noun: "true or false") { text throws(Misfit) in
       switch text {
       case "true": return true
@@ -79,7 +85,7 @@ extension ScalarFormat where Value == Bool {
 }
 
 extension ScalarFormat where Value == Int {
-  static func integer(_ range: ClosedRange<Int>) -> ScalarFormat {
+  public static func integer(_ range: ClosedRange<Int>) -> ScalarFormat {
     ScalarFormat(noun: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text throws(Misfit) in
       let digits = text.hasPrefix("-") ? text.dropFirst() : Substring(text)
       guard !digits.isEmpty, digits.utf8.allSatisfy(isDigit), digits == "0" || digits.first != "0" else {
@@ -96,7 +102,7 @@ extension ScalarFormat where Value == Int {
 
 extension ScalarFormat where Value == Double {
   /// A share, `10%`, as a number from 0 to 1.
-  static func percent(_ range: ClosedRange<Int> = 0...100) -> ScalarFormat {
+  public static func percent(_ range: ClosedRange<Int> = 0...100) -> ScalarFormat {
     ScalarFormat(noun: "a share such as 10%, from \(range.lowerBound)% to \(range.upperBound)%") {
       text throws(Misfit) in
       guard text.hasSuffix("%") else {
@@ -118,7 +124,7 @@ extension ScalarFormat where Value == Double {
 extension ScalarFormat
 where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String, Value.AllCases: Sendable {
   /// One of a closed set of words.
-  static var word: ScalarFormat {
+  public static var word: ScalarFormat {
     let words = Value.allCases.map(\.rawValue)
     return ScalarFormat(noun: words.joined(separator: " or ")) { text throws(Misfit) in
       if let value = Value(rawValue: text) { return value }

@@ -1,15 +1,15 @@
 /// A group of keys being read: hands out its values and knows which keys nobody asked for.
-final class Section {
+public final class Section {
   let findings: Findings
   /// `sinks[0].rotate`; empty for the whole file.
-  let path: String
+  public let path: String
   /// The same with `[]` in place of numbers.
   private let schemaPath: String
-  let line: Int
+  public let line: Int
   /// False when something else stands in its place, which is a fault already.
   private(set) var isGroup = true
   /// No value asked for so far was wrong, so that they can be judged together.
-  private(set) var isSound = true
+  public private(set) var isSound = true
   private var members: [String: YAMLNode.Member] = [:]
   /// In the file's order.
   private var order: [YAMLNode.Member] = []
@@ -35,31 +35,34 @@ final class Section {
     }
   }
 
+  /// What relative paths are relative to, absolute.
+  public var directory: String { findings.directory }
+
   func child(_ key: String) -> String { path.isEmpty ? Quoting.key(key) : "\(path).\(Quoting.key(key))" }
 
   private func schemaChild(_ key: String) -> String { schemaPath.isEmpty ? key : "\(schemaPath).\(key)" }
 
-  func has(_ key: String) -> Bool { members[key] != nil }
+  public func has(_ key: String) -> Bool { members[key] != nil }
 
   /// The key is there and its value is not `~`.
-  func hasValue(_ key: String) -> Bool { members[key].map { !isNothing($0.value) } ?? false }
+  public func hasValue(_ key: String) -> Bool { members[key].map { !isNothing($0.value) } ?? false }
 
   /// A list without elements, or no value at all.
-  func isEmptyList(_ key: String) -> Bool {
+  public func isEmptyList(_ key: String) -> Bool {
     guard let member = members[key] else { return false }
     if case .sequence(let elements) = member.value.content { return elements.isEmpty }
     return member.value.isNull
   }
 
   /// Where a key stands; where its group does when it has only its default.
-  func line(of key: String) -> Int { members[key]?.line ?? line }
+  public func line(of key: String) -> Int { members[key]?.line ?? line }
 
-  func fault(_ key: String, _ message: String) {
+  public func fault(_ key: String, _ message: String) {
     isSound = false
     findings.fault(line: line(of: key), key: child(key), message)
   }
 
-  func warn(_ key: String, _ message: String) {
+  public func warn(_ key: String, _ message: String) {
     findings.warn(line: line(of: key), key: child(key), message)
   }
 
@@ -70,7 +73,7 @@ final class Section {
   }
 
   /// Keys that a later version brings: a fault that says so.
-  func later(_ keys: String...) {
+  public func later(_ keys: String...) {
     for key in keys {
       later.insert(key)
       if has(key) { fault(key, "comes with a later version of event-relay; remove it") }
@@ -81,7 +84,7 @@ final class Section {
   func skip(_ key: String) { _ = member(key) }
 
   /// A group within this one; an empty one when it isn't there.
-  func section(_ key: String) -> Section {
+  public func section(_ key: String) -> Section {
     let member = member(key)
     return Section(
       member?.value, path: child(key), schemaPath: schemaChild(key), line: member?.line ?? line, findings: findings)
@@ -115,25 +118,25 @@ final class Section {
   }
 
   /// The value of a key; nil when it isn't there, or is wrong, which is then a fault.
-  func value<Value>(_ key: String, _ format: ScalarFormat<Value>) -> Value? {
+  public func value<Value>(_ key: String, _ format: ScalarFormat<Value>) -> Value? {
     guard let member = member(key) else { return nil }
     return scalar(member.value, line: member.line, key: child(key), format)
   }
 
   /// Sets what the file gives a value for.
-  func read<Value>(_ key: String, into target: inout Value, _ format: ScalarFormat<Value>) {
+  public func read<Value>(_ key: String, into target: inout Value, _ format: ScalarFormat<Value>) {
     if let value = value(key, format) { target = value }
   }
 
   /// Sets what the file gives a value for, or nil for `~`.
-  func readOptional<Value>(_ key: String, into target: inout Value?, _ format: ScalarFormat<Value>) {
+  public func readOptional<Value>(_ key: String, into target: inout Value?, _ format: ScalarFormat<Value>) {
     guard let member = member(key) else { return }
     if isNothing(member.value) { return target = nil }
     if let value = scalar(member.value, line: member.line, key: child(key), format) { target = value }
   }
 
   /// The values of a list, each with its line; a single value counts as a list of one. Nil when it isn't there.
-  func list<Value>(_ key: String, max: Int, _ format: ScalarFormat<Value>) -> [(value: Value, line: Int)]? {
+  public func list<Value>(_ key: String, max: Int, _ format: ScalarFormat<Value>) -> [(value: Value, line: Int)]? {
     guard let member = member(key) else { return nil }
     if case .scalar = member.value.content, !member.value.isNull {
       return scalar(member.value, line: member.line, key: child(key), format).map { [($0, member.line)] } ?? []
@@ -144,7 +147,7 @@ final class Section {
   }
 
   /// Reports the keys that nobody asked for. To be called when everything is read.
-  func finish() {
+  public func finish() {
     for member in order where !known.contains(member.key) && !later.contains(member.key) {
       if let meant = Spelling.nearest(to: member.key, among: known.filter { !has($0) || $0 == member.key }) {
         findings.fault(

@@ -26,7 +26,7 @@ public enum SizeText {
 
 extension ScalarFormat where Value == Int {
   /// A number of bytes.
-  static func size(_ range: ClosedRange<Int>) -> ScalarFormat {
+  public static func size(_ range: ClosedRange<Int>) -> ScalarFormat {
     let (least, most) = (SizeText.exact(range.lowerBound), SizeText.exact(range.upperBound))
     return ScalarFormat(noun: "a size from \(least) to \(most), in B, KiB, MiB, GiB, kB, MB or GB") {
       text throws(Misfit) in

@@ -56,8 +56,7 @@ extension UpstreamDestination {
     case .waiting: 2
     case .held: 3
     case .foreign: 4
-    case .refused: 5
-    case .gone: 5
+    case .refused, .gone: 5
     case .failing: 6
     }
   }

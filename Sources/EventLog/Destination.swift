@@ -18,7 +18,14 @@ public protocol Destination: AnyObject, Sendable {
   /// Stops: sends what can be sent until the deadline, then closes files and commits its positions.
   func stop(until deadline: ContinuousClock.Instant) async
 
+  /// The configuration was read again: what was given up until then is taken up.
+  func reloaded() async
+
   var status: DestinationStatus { get }
+}
+
+extension Destination {
+  public func reloaded() async {}
 }
 
 public struct FlushResult: Sendable, Equatable {
@@ -45,7 +52,7 @@ public struct DestinationStatus: Sendable {
     case foreign
     /// Events are held: no key, another upstream, an app that was removed.
     case held
-    /// The other side wants nothing any more: held until the configuration is read again.
+    /// The other side wants nothing any more (410): nothing is sent until the configuration is read again.
     case gone
     /// It can't work now and tries again by itself: a file, a directory, a disk.
     case failing

@@ -50,6 +50,15 @@ public final class EventBatch {
 
   public func app(of event: StoredEvent) -> String { apps[event.appIndex] }
 
+  /// Leaves only the events that are wanted, in their order; their bytes stay where they are.
+  /// - Returns: how many went.
+  @discardableResult
+  public func keep(where isWanted: (StoredEvent) -> Bool) -> Int {
+    let before = events.count
+    events.removeAll { !isWanted($0) }
+    return before - events.count
+  }
+
   public func removeAll() {
     events.removeAll(keepingCapacity: true)
     apps.removeAll(keepingCapacity: true)

@@ -62,6 +62,9 @@ public protocol Subscription: AnyObject, Sendable {
   /// The same over all lanes.
   var pending: Pending { get }
 
+  /// Bytes of the log from the lane's oldest unacknowledged event on: how far behind it is. 0 from a log that can't tell.
+  func behindBytes(_ lane: Lane) -> Int
+
   /// How many of the events owed bear a date before a moment: `occurred_at`, or when they were received for those that
   /// were clamped. Reads what it must from disk: not for every second. Nil from a log that can't tell.
   func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int?
@@ -74,6 +77,7 @@ public protocol Subscription: AnyObject, Sendable {
 }
 
 extension Subscription {
+  public func behindBytes(_ lane: Lane) -> Int { 0 }
   public func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? { nil }
 }
 
@@ -111,6 +115,8 @@ public enum Outcome: String, Sendable, CaseIterable {
   case filtered
   /// The oldest segment went because the log was full.
   case droppedLogFull = "dropped_log_full"
+  /// The oldest went because the destination was further behind than its user allows.
+  case droppedBehind = "dropped_behind"
   /// Damaged on disk: gone, and named in the log.
   case lost
 
@@ -118,7 +124,7 @@ public enum Outcome: String, Sendable, CaseIterable {
   public var isDeadLetter: Bool {
     switch self {
     case .refused, .rejected, .tooLarge, .poison, .expired, .gaveUp: true
-    case .delivered, .filtered, .droppedLogFull, .lost: false
+    case .delivered, .filtered, .droppedLogFull, .droppedBehind, .lost: false
     }
   }
 }

@@ -43,9 +43,10 @@ final class Destinations: Sendable {
     var all: [any Destination] = [upstream]
     for sink in configuration.sinks {
       let context = SinkContext(
-        subscription: try storage.log.subscribe(sink.name, origin: .newest), relay: storage.instanceID,
-        isDiskLow: { storage.freeSpace.isLow }, clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger)
-      all.append(try SinkRegistry.make(SinkSettings(sink), context))
+        name: sink.name, common: sink.common, subscription: try storage.log.subscribe(sink.name, origin: .newest),
+        relay: storage.instanceID, deadLetters: deadLetters, isDiskLow: { storage.freeSpace.isLow },
+        clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger)
+      all.append(SinkRegistry.make(sink, context))
     }
     self.all = all + (try Self.removedSinks(besides: all, storage, daemon.logger))
   }
@@ -119,16 +120,5 @@ extension UpstreamConfiguration {
 extension DeadLetterLimits {
   init(_ deadLetters: RelayConfiguration.DeadLetters) {
     self.init(size: deadLetters.maxSize, retention: deadLetters.retention)
-  }
-}
-
-extension SinkSettings {
-  init(_ sink: RelayConfiguration.Sink) {
-    self.init(
-      name: sink.name, type: sink.type.rawValue,
-      options: [
-        "path": .text(sink.path), "rotate.size": .bytes(sink.rotate.size), "rotate.every": .duration(sink.rotate.every),
-      ])
-    if let retention = sink.retention { options["retention"] = .duration(retention) }
   }
 }

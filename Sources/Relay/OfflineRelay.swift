@@ -45,7 +45,7 @@ public final class OfflineRelay: Sendable {
 
   private func status(of subscription: any Subscription) -> DestinationStatus {
     let isUpstream = subscription.destination == Destinations.upstreamName
-    let type = configuration.sinks.first { $0.name == subscription.destination }?.type.rawValue
+    let type = configuration.sinks.first { $0.name == subscription.destination }?.type
     return DestinationStatus(
       name: subscription.destination, type: isUpstream ? "upstream" : type ?? "", state: .stopped,
       pending: subscription.pending, ledger: subscription.ledger)

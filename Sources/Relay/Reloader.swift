@@ -32,6 +32,7 @@ final class Reloader: Sendable {
     }
     if outcome.isDone {
       await destinations.upstream.keysChanged()
+      for destination in destinations.all { await destination.reloaded() }
       daemon.logger.info(
         "configuration reloaded",
         [

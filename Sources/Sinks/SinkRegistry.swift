@@ -1,3 +1,4 @@
+import Configuration
 import EventLog
 
 /// The sink types there are: a line each.
@@ -6,18 +7,20 @@ public enum SinkRegistry {
     NDJSONSinkType()
   ]
 
-  /// Looks whether the settings describe a sink that can be made: its type, its keys.
-  public static func check(_ settings: SinkSettings) throws(SinkFault) { try type(of: settings).check(settings) }
-
-  /// Makes the sink that the settings describe, not started yet.
-  public static func make(_ settings: SinkSettings, _ context: SinkContext) throws(SinkFault) -> any Destination {
-    try type(of: settings).make(settings, context)
+  /// Makes a configured sink, not started yet.
+  ///
+  /// - Precondition: its configuration was read with ``types``.
+  public static func make(_ sink: RelayConfiguration.Sink, _ context: SinkContext) -> any Destination {
+    guard let type = types.first(where: { $0.name == sink.type }) else {
+      preconditionFailure("a sink of type \(sink.type), which nobody registered")
+    }
+    return make(type, sink.options, context)
   }
 
-  private static func type(of settings: SinkSettings) throws(SinkFault) -> any SinkType {
-    if let type = types.first(where: { $0.name == settings.type }) { return type }
-    throw SinkFault(
-      sink: settings.name, key: "type",
-      message: "there is no sink type “\(settings.type)”; there are \(types.map(\.name).joined(separator: ", "))")
+  private static func make<Type: SinkType>(
+    _ type: Type, _ options: any SinkOptions, _ context: SinkContext
+  ) -> any Destination {
+    guard let options = options as? Type.Options else { preconditionFailure("options of another type's sink") }
+    return type.make(options, context)
   }
 }

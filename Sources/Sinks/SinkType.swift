@@ -1,38 +1,39 @@
 import Clocks
+import Configuration
+import DeadLetters
 import EventLog
 import Observability
 
-/// A kind of place that events can be written to besides the upstream: how its sinks are made from their settings.
+/// A kind of place that events can be written to besides the upstream: how its sinks are configured and made.
 ///
-/// # How to add a sink type
-///
-/// 1. Make a folder `Sources/Sinks/<Type>/` with a class that is a `Destination`. It reads one lane, `.all`, of the
-///    subscription it is given; does its blocking work on a thread of its own (`WorkerThread`); acknowledges what is
-///    durable on the other side, and only then commits. What it must remember (open files, a time to wait until) goes into
-///    the commit's attachment, in the same atomic write as the position; give that a `version`.
-/// 2. In the same folder, make a type that conforms to this protocol: its ``name`` is what users write as `type:`, and
-///    ``make(_:_:)`` reads its keys from the settings. A wrong one is a ``SinkFault`` that says what would be right.
-/// 3. Add its line to ``SinkRegistry/types``.
-///
-/// What sinks of files share lies in `Files/`: names by time, rotation, retention. Keep what is decided apart from what is
-/// done, so that it is tested without a file or a clock; see `NDJSON/` for the pattern.
-public protocol SinkType: Sendable {
-  /// What users write as the sink's `type`.
-  var name: String { get }
+/// How to add one, step by step, is told on the page <doc:AddingASink>.
+public protocol SinkType: SinkFormat {
+  /// What one sink of the type is told, read from its keys.
+  associatedtype Options: SinkOptions
 
-  /// Looks whether a sink can be made from the settings, without making it: for `check`.
-  func check(_ settings: SinkSettings) throws(SinkFault)
+  /// Reads the type's own keys; what is wrong becomes a fault of the section, with what would be right.
+  func options(from section: Section) -> Options
 
   /// Makes a sink, not started yet.
-  func make(_ settings: SinkSettings, _ context: SinkContext) throws(SinkFault) -> any Destination
+  func make(_ options: Options, _ context: SinkContext) -> any Destination
+}
+
+extension SinkType {
+  public func read(_ section: Section) -> any SinkOptions { options(from: section) }
 }
 
 /// What a sink is given of the relay around it.
 public struct SinkContext: Sendable {
-  /// The sink's own view of the log; it must bear the sink's name.
+  /// The sink's name, unique among the destinations.
+  public var name: String
+  /// What sinks of every type can be told.
+  public var common: RelayConfiguration.Sink.Common
+  /// The sink's own view of the log; it bears the sink's name.
   public var subscription: any Subscription
   /// The instance's id, `relay` in the records.
   public var relay: String
+  /// Where events go that the other side will never take.
+  public var deadLetters: DeadLetterStore
   /// Whether the disk has less left than must stay free; asked about once a second, off the cooperative pool.
   public var isDiskLow: @Sendable () -> Bool
   public var clock: WallClock
@@ -40,11 +41,16 @@ public struct SinkContext: Sendable {
   public var logger: Logger
 
   public init(
-    subscription: any Subscription, relay: String, isDiskLow: @escaping @Sendable () -> Bool, clock: WallClock,
-    metrics: MetricsRegistry, logger: Logger
+    name: String, common: RelayConfiguration.Sink.Common = RelayConfiguration.Sink.Common(),
+    subscription: any Subscription, relay: String, deadLetters: DeadLetterStore,
+    isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, metrics: MetricsRegistry,
+    logger: Logger
   ) {
+    self.name = name
+    self.common = common
     self.subscription = subscription
     self.relay = relay
+    self.deadLetters = deadLetters
     self.isDiskLow = isDiskLow
     self.clock = clock
     self.metrics = metrics

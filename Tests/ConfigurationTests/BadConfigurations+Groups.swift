@@ -134,6 +134,16 @@ extension BadConfiguration {
 
   static let sinks: [BadConfiguration] = [
     .init(
+      "sinks: [{ name: a, type: ndjson, path: x, max_behind: 1kB, sample: 0.1, only: { kinds: [all], name: y } }]",
+      "1: sinks[0].max_behind: \"1kB\" is less than the least, 64KiB; it should be a size from 64KiB to 1048576GiB, in B, KiB, MiB, GiB, kB, MB or GB",
+      "1: sinks[0].sample: \"0.1\" has no %; did you mean 10%? It should be a share such as 10%, from 0% to 100%",
+      "1: sinks[0].only.kinds[0]: \"all\" is not known; it should be event or identify",
+      "1: sinks[0].only.name: there is no such key here; did you mean names?"),
+    .init(
+      "sinks: [{ name: a, type: ndjson, path: x, only: { kinds: identify, names: [y], apps: [\"a b\"] } }]",
+      "1: sinks[0].only.apps[0]: \"a b\" is no name; it should be a name of 1 to 64 letters, digits, _ and -",
+      "1: sinks[0].only.names: identify calls have no name, so that nothing would be left; remove names, or kinds"),
+    .init(
       "sinks:\n  - {}",
       "2: sinks[0].name: is missing; every sink needs a name of 1 to 64 letters, digits, _ and -",
       "2: sinks[0].type: is missing; it should be ndjson"),
@@ -193,15 +203,6 @@ extension BadConfiguration {
       "2: upstream.on_refused_key: comes with a later version of event-relay; remove it",
       "2: upstream.on_expired: comes with a later version of event-relay; remove it",
       "2: upstream.order: comes with a later version of event-relay; remove it"),
-    .init(
-      "sinks: [{ name: a, type: ndjson, path: x, max_behind: 1GiB, sample: 1%, only: {} }]",
-      "1: sinks[0].max_behind: comes with a later version of event-relay; remove it",
-      "1: sinks[0].sample: comes with a later version of event-relay; remove it",
-      "1: sinks[0].only: comes with a later version of event-relay; remove it"),
-    .init(
-      "sinks:\n  - { name: a, type: archive, path: x }\n  - { name: b, type: webhook, url: x, secret: y }",
-      "2: sinks[0].type: \"archive\" comes with a later version of event-relay; it should be ndjson",
-      "3: sinks[1].type: \"webhook\" comes with a later version of event-relay; it should be ndjson"),
     .init(
       "positions: { keep: 1d }\nprivacy: {}",
       "1: positions: comes with a later version of event-relay; remove it",

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Configuration
+@testable import Sinks
 
 @Suite struct ExampleTests {
   private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -10,13 +11,15 @@ import Testing
 
   @Test func `The example file holds the defaults`() throws {
     let file = "\(root)Config/relay.example.yaml"
-    let configuration = try ConfigurationLoader.load(file: file, environment: [:]).get()
+    let configuration = try ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types).get()
     var expected = RelayConfiguration(dataDirectory: "\(root)Config/data")
     var app = RelayConfiguration.App(name: "ios")
     app.writeKey = .init("aso_wk_example")
     expected.apps = [app]
     expected.sinks = [
-      .init(name: "raw", type: .ndjson, path: "\(root)Config/data/events/%Y/%m/%d/%H.ndjson")
+      .init(
+        name: "raw", type: "ndjson",
+        options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson")))
     ]
     #expect(configuration == expected)
   }
@@ -26,7 +29,8 @@ import Testing
     // The one key that can't stand beside another is shown in a comment.
     let text = String(decoding: bytes, as: UTF8.self).replacingOccurrences(
       of: "    # write_key_file", with: "    write_key_file")
-    let schema = ConfigurationLoader.parse(bytes, file: "relay.yaml", environment: [:]).keys
+    let schema = ConfigurationLoader.parse(bytes, file: "relay.yaml", environment: [:], sinkTypes: SinkRegistry.types)
+      .keys
     let root = try #require(try YAMLReader.read(Array(text.utf8)).get())
     #expect(schema == paths(of: root, under: ""))
     #expect(schema.count > 50)
@@ -47,7 +51,9 @@ import Testing
   }
 
   @Test func `The trial's file is right without any variable`() throws {
-    let configuration = try ConfigurationLoader.load(file: "\(root)Config/trial.yaml", environment: [:]).get()
+    let configuration = try ConfigurationLoader.load(
+      file: "\(root)Config/trial.yaml", environment: [:], sinkTypes: SinkRegistry.types
+    ).get()
     #expect(configuration.warnings.isEmpty)
     #expect(configuration.ingest.listen == [.tcp(host: "127.0.0.1", port: 8787)])
     #expect(configuration.admin.listen == .tcp(host: "127.0.0.1", port: 8788))

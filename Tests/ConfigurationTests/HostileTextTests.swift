@@ -1,4 +1,5 @@
 import Foundation
+import Sinks
 import TestSupport
 import Testing
 
@@ -38,7 +39,9 @@ import Testing
         default: damaged.swapAt(at, Int.random(in: 0..<damaged.count, using: &random))
         }
       }
-      switch ConfigurationLoader.parse(damaged, file: "/etc/er/relay.yaml", environment: [:]).result {
+      switch ConfigurationLoader.parse(
+        damaged, file: "/etc/er/relay.yaml", environment: [:], sinkTypes: SinkRegistry.types
+      ).result {
       case .success: judged += 1
       case .failure(let faults):
         #expect(!faults.all.isEmpty && faults.all.allSatisfy { !$0.message.isEmpty }, "seed \(seed), run \(run)")

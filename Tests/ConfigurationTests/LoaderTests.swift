@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Configuration
+@testable import Sinks
 
 @Suite struct LoaderTests {
   private let directory = TemporaryDirectory()
@@ -47,9 +48,15 @@ import Testing
     expected.upstream.caFile = authorities
     expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025)
     expected.upstream.rateLimit = .init(eventsPerMinute: 0, perInstallPerMinute: 1, margin: 0)
-    var sink = RelayConfiguration.Sink(name: "raw", type: .ndjson, path: "/etc/er/%Y-%m-%d.ndjson")
-    sink.rotate = .init(size: 4096, every: .seconds(60))
-    sink.retention = nil
+    var lines = NDJSONOptions(pattern: try PathPattern("/etc/er/%Y-%m-%d.ndjson"))
+    lines.rotation = RotationOptions(size: 4096, every: .seconds(60))
+    lines.retention = nil
+    var sink = RelayConfiguration.Sink(name: "raw", type: "ndjson", options: lines)
+    sink.common.maxBehind = 1 << 20
+    sink.common.sample = 0.125
+    sink.common.apps = ["ios", "web"]
+    sink.common.names = ["paywall viewed"]
+    sink.common.kinds = [.event]
     expected.sinks = [sink]
     expected.deadLetters = .init(maxSize: 1 << 20, retention: .seconds(86_400))
     expected.shutdownGrace = .zero
@@ -86,6 +93,9 @@ import Testing
         path: "%Y-%m-%d.ndjson"
         rotate: { size: 4KiB, every: 1m }
         retention: ~
+        max_behind: 1MiB
+        sample: 12.5%
+        only: { apps: [ios, web], names: paywall viewed, kinds: [event] }
     dead_letters: { max_size: 1MiB, retention: 1d }
     shutdown: { grace: 0 }
     logging: { level: debug, format: json }

@@ -1,15 +1,20 @@
+import Sinks
 import TestSupport
 
 @testable import Configuration
 
 /// What `/etc/er/relay.yaml` with this text says.
 func parse(_ text: String, environment: [String: String] = [:]) -> Result<RelayConfiguration, ConfigurationFaults> {
-  ConfigurationLoader.parse(Array(text.utf8), file: "/etc/er/relay.yaml", environment: environment).result
+  ConfigurationLoader.parse(
+    Array(text.utf8), file: "/etc/er/relay.yaml", environment: environment, sinkTypes: SinkRegistry.types
+  ).result
 }
 
 /// The faults of a text, one a line, without the file's name: `3: upstream.linger: …`.
 func faults(_ text: String, environment: [String: String] = [:]) -> [String] {
-  guard case .failure(let faults) = parse(text, environment: environment) else { return [] }
+  guard case .failure(let faults) = parse(text, environment: environment) else {
+    return []
+  }
   return faults.all.map(withoutFile)
 }
 

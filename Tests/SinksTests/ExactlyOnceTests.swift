@@ -53,7 +53,7 @@ struct ExactlyOnceTests {
       default:
         heal(bench)
         guard let file = bench.files.randomElement(using: &random) else { break }
-        let kept = bench.worker.unacknowledged?.range.lowerBound ?? .max
+        let kept = bench.worker.reader.range?.lowerBound ?? .max
         maybeGone.formUnion(bench.sequences(file).filter { $0 > 0 && UInt64($0) < kept })
         bench.delete(file)
       }

@@ -1,4 +1,5 @@
 import Clocks
+import DeadLetters
 import EventLog
 import JSON
 import Observability
@@ -20,10 +21,18 @@ struct FileLogTests {
       metrics: MetricsRegistry())
   }
 
-  private func configuration(_ name: String, size: Int = 0) -> NDJSONSinkConfiguration {
-    NDJSONSinkConfiguration(
-      name: name, path: directory.file("\(name)/%Y-%m-%d-%H.ndjson"), rotateSize: size, rotateEvery: .seconds(3600),
-      relay: "r-1")
+  private func context(_ name: String, of log: FileLog) throws -> SinkContext {
+    SinkContext(
+      name: name, subscription: try log.subscribe(name, origin: .oldest), relay: "r-1",
+      deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
+      metrics: MetricsRegistry(), logger: .silent)
+  }
+
+  private func options(_ name: String, size: Int = 0) throws -> NDJSONOptions {
+    var options = NDJSONOptions(pattern: try PathPattern(directory.file("\(name)/%Y-%m-%d-%H.ndjson")))
+    options.rotation.size = size
+    options.retention = nil
+    return options
   }
 
   /// Appends a request's events and waits until they are stored.
@@ -64,7 +73,7 @@ struct FileLogTests {
     for round in 0..<24 {
       let log = try open()
       let workers = try [("a", 0), ("b", 4000)].map { name, size in
-        try worker(configuration(name, size: size), log.subscribe(name, origin: .oldest))
+        NDJSONWorker(try options(name, size: size), try context(name, of: log))
       }
       for request in 0..<6 {
         let texts = (0..<5).map { _ in
@@ -89,14 +98,6 @@ struct FileLogTests {
     #expect(SinkBench.files(in: directory.file("b")).count > SinkBench.files(in: directory.file("a")).count)
   }
 
-  private func worker(
-    _ configuration: NDJSONSinkConfiguration, _ subscription: any Subscription
-  ) throws -> NDJSONWorker {
-    NDJSONWorker(
-      configuration, pattern: try PathPattern(configuration.path), subscription: subscription, isDiskLow: { false },
-      clock: .system, logger: .silent, system: .system)
-  }
-
   private func run(_ worker: NDJSONWorker, settles: Bool) {
     while worker.step(now: .now, settles: settles) == .again {}
     #expect(worker.condition.failure == nil)
@@ -106,7 +107,7 @@ struct FileLogTests {
   func twoSinks() async throws {
     let log = try open()
     let sinks = try ["a", "b"].map { name in
-      try NDJSONSink(configuration(name), subscription: log.subscribe(name, origin: .oldest), logger: .silent)
+      NDJSONSinkType().make(try options(name), try context(name, of: log))
     }
     for sink in sinks { sink.start() }
     for request in 0..<50 {

@@ -17,6 +17,8 @@ final class MemoryLog: Sendable {
     /// How many of the events are settled, and the attachment, as committed.
     var committed = 0
     var attachment: JSONValue?
+    /// What became of the committed ones.
+    var settled = Tally()
     var failsCommit = false
     var failsRead = false
     var commits = 0
@@ -62,6 +64,7 @@ final class MemorySubscription: Subscription {
   private struct State {
     var cursor: Int
     var acknowledged: Int
+    var settled: Tally
   }
 
   let destination: String
@@ -71,8 +74,8 @@ final class MemorySubscription: Subscription {
   init(_ destination: String, _ log: MemoryLog) {
     self.destination = destination
     self.log = log
-    let committed = log.state.withLock { $0.committed }
-    state = Mutex(State(cursor: committed, acknowledged: committed))
+    let (committed, settled) = log.state.withLock { ($0.committed, $0.settled) }
+    state = Mutex(State(cursor: committed, acknowledged: committed, settled: settled))
   }
 
   func onProgress(_ wake: @escaping @Sendable () -> Void) { log.addWake(wake) }
@@ -102,14 +105,16 @@ final class MemorySubscription: Subscription {
       precondition(range.lowerBound == UInt64(state.acknowledged) + 1, "acknowledged out of order")
       precondition(tally.total == UInt64(range.count), "the tally is not the range's")
       state.acknowledged = Int(range.upperBound)
+      state.settled.add(tally)
     }
   }
 
   func commit(attachment: JSONValue?) throws(LogError) {
-    let acknowledged = state.withLock { $0.acknowledged }
+    let (acknowledged, settled) = state.withLock { ($0.acknowledged, $0.settled) }
     let fails = log.state.withLock { state in
       if state.failsCommit { return true }
       state.committed = acknowledged
+      state.settled = settled
       state.attachment = attachment ?? state.attachment
       state.commits += 1
       return false
@@ -122,6 +127,9 @@ final class MemorySubscription: Subscription {
 
   func pending(_ lane: Lane) -> Pending { pending }
 
+  /// A byte for each event.
+  func behindBytes(_ lane: Lane) -> Int { pending.events }
+
   var pending: Pending {
     let events = log.state.withLock { $0.events }
     let acknowledged = state.withLock { $0.acknowledged }
@@ -132,9 +140,9 @@ final class MemorySubscription: Subscription {
 
   var ledger: Ledger {
     let count = log.count
-    let acknowledged = state.withLock { $0.acknowledged }
+    let (acknowledged, settled) = state.withLock { ($0.acknowledged, $0.settled) }
     return Ledger(
-      accepted: UInt64(count), settled: Tally(.delivered, acknowledged), waiting: UInt64(count - acknowledged))
+      accepted: UInt64(count), settled: settled, waiting: UInt64(count - acknowledged))
   }
 
   func discard() throws(LogError) {}

@@ -15,7 +15,7 @@ struct NDJSONFailureTests {
     bench.add(2)
     var delays: [Duration] = []
     for _ in 0..<7 {
-      guard case .wait(let moment) = bench.run() else { continue }
+      guard case .rest(let moment) = bench.run() else { continue }
       delays.append(moment - bench.now)
       bench.now = moment
     }
@@ -78,7 +78,7 @@ struct NDJSONFailureTests {
     bench.add()
     var delays: [Duration] = []
     for _ in 0..<3 {
-      guard case .wait(let moment) = bench.run() else { continue }
+      guard case .rest(let moment) = bench.run() else { continue }
       delays.append(moment - bench.now)
       bench.now = moment
       #expect(bench.worker.condition.failure != nil)
@@ -94,7 +94,7 @@ struct NDJSONFailureTests {
     bench.isDiskLow.isSet = true
     bench.add()
     bench.now += .seconds(1)
-    #expect(bench.run() == .wait(until: bench.now + .seconds(1)))
+    #expect(bench.run() == .rest(until: bench.now + .seconds(1)))
     #expect(bench.worker.condition.failure?.contains("min_free_disk") == true)
     #expect(bench.log.state.withLock { $0.committed } == 1)
     #expect(bench.allSequences == [1])

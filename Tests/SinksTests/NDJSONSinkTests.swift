@@ -1,4 +1,5 @@
 import Clocks
+import DeadLetters
 import Dispatch
 import EventLog
 import Foundation
@@ -15,10 +16,16 @@ struct NDJSONSinkTests {
   private let log = MemoryLog()
   private let time = Timestamp(milliseconds: 1_792_757_071_512)
 
-  private func make(_ path: String = "%H.ndjson", low: SinkBench.Flag = .init()) throws -> NDJSONSink {
-    try NDJSONSink(
-      NDJSONSinkConfiguration(name: "raw", path: directory.file(path), relay: "r-1"), subscription: log.subscribe(),
-      isDiskLow: { low.isSet }, clock: .system, logger: .silent)
+  private func make(_ path: String = "%H.ndjson", low: SinkBench.Flag = .init()) throws -> any Destination {
+    NDJSONSinkType().make(
+      NDJSONOptions(pattern: try PathPattern(directory.file(path))), context { low.isSet })
+  }
+
+  private func context(isDiskLow: @escaping @Sendable () -> Bool = { false }) -> SinkContext {
+    SinkContext(
+      name: "raw", subscription: log.subscribe(), relay: "r-1",
+      deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent), isDiskLow: isDiskLow,
+      metrics: MetricsRegistry(), logger: .silent)
   }
 
   @Test("settles on flush what was waiting, and counts it")
@@ -89,49 +96,30 @@ struct NDJSONSinkTests {
   func stuck() async throws {
     let hangs = Fact(false)
     let goesOn = DispatchSemaphore(value: 0)
-    let sink = try NDJSONSink(
-      NDJSONSinkConfiguration(name: "raw", path: directory.file("x.ndjson"), relay: "r"), subscription: log.subscribe(),
-      isDiskLow: {
+    let sink = NDJSONSinkType().make(
+      NDJSONOptions(pattern: try PathPattern(directory.file("x.ndjson"))),
+      context {
         // Only the first look hangs: on a slow machine there is time for another before the stop.
         let isFirst = !hangs.value
         hangs.change { $0 = true }
         if isFirst { goesOn.wait() }
         return false
-      }, logger: .silent)
+      })
     sink.start()
     await hangs.wait { $0 }
     #expect(sink.status.stuckSince != nil)
-    await sink.stop(until: .now - NDJSONSink.stopGrace)
+    await sink.stop(until: .now - ThreadedSink.stopGrace)
     #expect(sink.status.state == .running)
     goesOn.signal()
     await sink.stop(until: .now + .seconds(30))
     #expect(sink.status.state == .stopped)
   }
 
-  @Test("is made by the registry from its settings")
+  @Test("is made by the registry from its options")
   func registry() throws {
-    func context() -> SinkContext {
-      SinkContext(
-        subscription: log.subscribe(), relay: "r", isDiskLow: { false }, clock: .system, metrics: MetricsRegistry(),
-        logger: .silent)
-    }
-    var settings = SinkSettings(
-      name: "raw", type: "ndjson",
-      options: [
-        "path": .text("/d/%H.ndjson"), "rotate.size": .bytes(5), "rotate.every": .duration(.seconds(1)),
-        "retention": .duration(.seconds(9)),
-      ])
-    let sink = try SinkRegistry.make(settings, context())
+    let options = NDJSONOptions(pattern: try PathPattern("/d/%H.ndjson"))
+    let sink = SinkRegistry.make(.init(name: "raw", type: "ndjson", options: options), context())
     #expect(sink.type == "ndjson")
     #expect(sink.name == "raw")
-    try SinkRegistry.check(settings)
-    settings.options["path"] = .text("/d/%y")
-    #expect(throws: SinkFault.self) { try SinkRegistry.check(settings) }
-    #expect(throws: SinkFault.self) { try SinkRegistry.make(settings, context()) }
-    settings.options["path"] = nil
-    #expect(throws: SinkFault.self) { try SinkRegistry.make(settings, context()) }
-    settings.type = "nsjson"
-    let fault = #expect(throws: SinkFault.self) { try SinkRegistry.make(settings, context()) }
-    #expect(fault?.description.contains("there are ndjson") == true)
   }
 }

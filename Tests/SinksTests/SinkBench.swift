@@ -1,4 +1,6 @@
 import Clocks
+import Configuration
+import DeadLetters
 import EventLog
 import Foundation
 import JSON
@@ -19,7 +21,8 @@ final class SinkBench {
   var now = ContinuousClock.now
   let faults = Faults()
   let isDiskLow = Flag()
-  var configuration: NDJSONSinkConfiguration
+  var options: NDJSONOptions
+  var common = RelayConfiguration.Sink.Common()
   private(set) var worker: NDJSONWorker!
 
   /// The calls that fail, and with what.
@@ -43,9 +46,9 @@ final class SinkBench {
   init(
     path: String = "%Y/%m/%d/%H.ndjson", size: Int = 0, every: Duration = .seconds(3600), retention: Duration? = nil
   ) {
-    configuration = NDJSONSinkConfiguration(
-      name: "raw", path: "\(directory.path)/\(path)", rotateSize: size, rotateEvery: every, retention: retention,
-      relay: "r-1")
+    options = NDJSONOptions(pattern: try! PathPattern("\(directory.path)/\(path)"))
+    options.rotation = RotationOptions(size: size, every: every)
+    options.retention = retention
     restart()
   }
 
@@ -54,8 +57,11 @@ final class SinkBench {
     worker = nil
     let (faults, isDiskLow, time) = (faults, isDiskLow, time)
     worker = NDJSONWorker(
-      configuration, pattern: try! PathPattern(configuration.path), subscription: log.subscribe(),
-      isDiskLow: { isDiskLow.isSet }, clock: WallClock { time }, logger: .silent,
+      options,
+      SinkContext(
+        name: "raw", common: common, subscription: log.subscribe(), relay: "r-1",
+        deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
+        isDiskLow: { isDiskLow.isSet }, clock: WallClock { time }, metrics: MetricsRegistry(), logger: .silent),
       system: FileSystem { operation, _ in faults[operation] })
   }
 
@@ -67,7 +73,7 @@ final class SinkBench {
 
   /// Steps until there is nothing more to do at once; what is written is synced then when `settles`.
   @discardableResult
-  func run(settles: Bool = true) -> NDJSONWorker.Next {
+  func run(settles: Bool = true) -> SinkStep {
     while true {
       let next = worker.step(now: now, settles: settles)
       if next != .again { return next }

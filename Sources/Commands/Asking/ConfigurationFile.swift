@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import Sinks
 
 /// The configuration that a command is about.
 struct ConfigurationFile: Sendable {
@@ -25,14 +26,18 @@ struct ConfigurationFile: Sendable {
     path = found
   }
 
-  /// The configuration with everything it says.
-  func load() throws(CommandFailure) -> RelayConfiguration {
-    try Self.unwrap(ConfigurationLoader.load(file: path, environment: environment))
+  /// The configuration with everything it says, or all that is wrong with it.
+  func read() -> Result<RelayConfiguration, ConfigurationFaults> {
+    ConfigurationLoader.load(file: path, environment: environment, sinkTypes: SinkRegistry.types)
   }
+
+  /// The configuration with everything it says.
+  func load() throws(CommandFailure) -> RelayConfiguration { try Self.unwrap(read()) }
 
   /// The configuration for a command that only looks for the relay: secrets may be missing from its environment.
   func loadForAsking() throws(CommandFailure) -> RelayConfiguration {
-    try Self.unwrap(ConfigurationLoader.loadForAsking(file: path, environment: environment))
+    try Self.unwrap(
+      ConfigurationLoader.loadForAsking(file: path, environment: environment, sinkTypes: SinkRegistry.types))
   }
 
   private static func unwrap(

@@ -112,6 +112,17 @@ final class FileSubscription: Subscription, @unchecked Sendable {
     }
   }
 
+  func behindBytes(_ lane: Lane) -> Int {
+    monitor.withLock {
+      drain()
+      guard let lane = state(lane), lane.pending > 0, let oldest = oldest(lane),
+        (try? lane.directory.seek(catalog, to: oldest.sequence)) == true, let segment = lane.directory.segment
+      else { return 0 }
+      let offset = (try? lane.directory.entry(catalog))?.offset ?? 0
+      return catalog.bytes(from: segment, offset: offset)
+    }
+  }
+
   // MARK: Progress
 
   /// A closure in a struct: one that is a generic lock's very value is wrapped once more at every look at it, in a chain

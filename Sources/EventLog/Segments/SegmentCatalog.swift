@@ -231,6 +231,16 @@ extension SegmentCatalog {
     }
   }
 
+  /// Bytes of frames from a place in a segment to the log's end.
+  func bytes(from segment: Segment, offset: Int) -> Int {
+    monitor.withLock {
+      segments.reduce(0) { total, one in
+        guard one.number >= segment.number else { return total }
+        return total + (one === segment ? max(0, one.dataEnd - offset) : one.dataEnd)
+      }
+    }
+  }
+
   /// Where the frames of the active segment end; 0 without one.
   var activeEnd: Int { monitor.withLock { segments.last.map { $0.isSealed ? 0 : $0.dataEnd } ?? 0 } }
 

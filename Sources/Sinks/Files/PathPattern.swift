@@ -4,7 +4,7 @@ import Clocks
 ///
 /// `%Y` is the year in four digits; `%m`, `%d`, `%H` and `%M` are month, day, hour and minute in two; `%%` is a percent
 /// sign.
-struct PathPattern: Sendable, Equatable {
+public struct PathPattern: Sendable, Equatable {
   /// A part of a time, the coarsest first.
   enum Unit: Int, Sendable, CaseIterable, Comparable {
     case year, month, day, hour, minute
@@ -19,21 +19,32 @@ struct PathPattern: Sendable, Equatable {
     case time(Unit)
   }
 
-  /// The path's components, each in parts; those without time in them first.
+  /// As it was read.
+  public let text: String
+  /// The path's components, each in parts.
   let components: [[Part]]
 
   /// Reads a pattern.
-  /// - Throws: what is wrong with it, as a sentence.
+  /// - Throws: what is wrong with it, as a predicate.
   init(_ text: String) throws(PathPatternError) {
-    guard text.hasPrefix("/") else { throw PathPatternError(description: "the path must begin with /") }
+    guard text.hasPrefix("/") else { throw PathPatternError(description: "does not begin with /") }
     var components: [[Part]] = []
     for component in text.split(separator: "/") where component != "." {
-      if component == ".." { throw PathPatternError(description: "the path must not hold ..") }
+      if component == ".." { throw PathPatternError(description: "holds .., which names no directory of its own") }
       components.append(try Self.parts(component))
     }
     guard !components.isEmpty, !text.hasSuffix("/") else {
-      throw PathPatternError(description: "the path must end in a file's name")
+      throw PathPatternError(description: "names no file")
     }
+    self.components = components
+    self.text = text
+  }
+
+  /// In place of one that has a fault.
+  static let none = PathPattern(text: "", components: [])
+
+  private init(text: String, components: [[Part]]) {
+    self.text = text
     self.components = components
   }
 
@@ -58,8 +69,7 @@ struct PathPattern: Sendable, Equatable {
       case "H": unit = .hour
       case "M": unit = .minute
       default:
-        throw PathPatternError(
-          description: "%\(letter.map(String.init) ?? "") means nothing here: there are %Y %m %d %H %M, and %% for a %")
+        throw PathPatternError(description: "holds the unknown field %\(letter.map(String.init) ?? "")")
       }
       if !literal.isEmpty { parts.append(.literal(literal)) }
       literal = ""
@@ -96,7 +106,7 @@ struct PathPattern: Sendable, Equatable {
   }
 }
 
-/// What is wrong with a path pattern, as a sentence.
+/// What is wrong with a path pattern, as a predicate: `names no file`.
 struct PathPatternError: Error, Sendable, Equatable, CustomStringConvertible {
   let description: String
 }

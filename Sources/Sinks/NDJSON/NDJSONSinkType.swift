@@ -1,32 +1,38 @@
+import Configuration
 import EventLog
 
 /// `type: ndjson`: files with a JSON object in each line.
-///
-/// Keys: `path` (text), `rotate.size` (bytes), `rotate.every` (duration), `retention` (duration; none: for ever).
 public struct NDJSONSinkType: SinkType {
-  public static let name = "ndjson"
+  public let name = "ndjson"
 
   public init() {}
 
-  public var name: String { Self.name }
-
-  public func check(_ settings: SinkSettings) throws(SinkFault) {
-    _ = try NDJSONSink.pattern(of: try Self.configuration(settings, relay: ""))
+  public func options(from section: Section) -> NDJSONOptions {
+    var options = NDJSONOptions(pattern: PathPattern.none)
+    let format = ScalarFormat<PathPattern>.pathPattern(relativeTo: section.directory)
+    if !section.has("path") { section.fault("path", "is missing; it should be \(format.noun)") }
+    section.read("path", into: &options.pattern, format)
+    options.rotation.read(section.section("rotate"))
+    section.readOptional("retention", into: &options.retention, .retention)
+    return options
   }
 
-  public func make(_ settings: SinkSettings, _ context: SinkContext) throws(SinkFault) -> any Destination {
-    try NDJSONSink(
-      try Self.configuration(settings, relay: context.relay), subscription: context.subscription,
-      isDiskLow: context.isDiskLow, clock: context.clock, logger: context.logger)
+  public func make(_ options: NDJSONOptions, _ context: SinkContext) -> any Destination {
+    ThreadedSink(
+      name: context.name, type: name, subscription: context.subscription, logger: context.logger
+    ) { _ in NDJSONWorker(options, context) }
   }
+}
 
-  private static func configuration(
-    _ settings: SinkSettings, relay: String
-  ) throws(SinkFault) -> NDJSONSinkConfiguration {
-    var configuration = NDJSONSinkConfiguration(
-      name: settings.name, path: try settings.text("path"), retention: try settings.duration("retention"), relay: relay)
-    if let size = try settings.bytes("rotate.size") { configuration.rotateSize = size }
-    if let every = try settings.duration("rotate.every") { configuration.rotateEvery = every }
-    return configuration
-  }
+/// What a sink of line files is told.
+public struct NDJSONOptions: SinkOptions {
+  public var pattern: PathPattern
+  public var rotation = RotationOptions(size: 256 << 20, every: .seconds(3600))
+  /// How long a file is kept after its time; nil: for ever.
+  public var retention: Duration? = .seconds(400 * 86_400)
+
+  public init(pattern: PathPattern) { self.pattern = pattern }
+
+  public var place: String { pattern.text }
+  public var path: String? { pattern.text }
 }

@@ -5,8 +5,7 @@ extension NDJSONWorker {
   /// Makes the file and the log agree: cuts off what isn't acknowledged, and has it read again.
   func recover() throws(NDJSONFailure) {
     if state == nil { try restore() } else { try cutBack() }
-    subscription.rewind(.all)
-    unacknowledged = nil
+    reader.rewind()
     syncDue = nil
     needsRewind = false
   }
@@ -92,7 +91,11 @@ extension NDJSONWorker {
   /// - deleted, or cut: what is not acknowledged went with it, and is written again to a new file.
   func synchronize() throws(NDJSONFailure) {
     syncDue = nil
-    guard let file else { return }
+    guard let file else {
+      // (Events that nobody wants need no file.)
+      if reader.acknowledge() { needsCommit = true }
+      return
+    }
     let place: RecordFile.Place
     do throws(FileError) {
       // In this order: once the mark has moved, nothing may fail before what it covers is acknowledged.
@@ -104,14 +107,10 @@ extension NDJSONWorker {
     if place == .deleted || place == .shortened {
       warn("line file was removed or cut by somebody else; a new one is begun", file.path)
       leave(ended: place == .shortened)
-      if unacknowledged != nil { throw .left(place) }
+      if reader.hasUnacknowledged { throw .left(place) }
       return
     }
-    if let unacknowledged {
-      subscription.acknowledge(.all, unacknowledged.range, Tally(.delivered, unacknowledged.events))
-      self.unacknowledged = nil
-      needsCommit = true
-    }
+    if reader.acknowledge() { needsCommit = true }
     guard place != .unchanged else { return }
     warn("line file was renamed, or written to by somebody else; a new one is begun", file.path)
     leave(ended: place == .lengthened)

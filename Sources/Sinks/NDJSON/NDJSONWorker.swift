@@ -10,7 +10,7 @@ import Records
 /// file is committed, empty, before the first line goes into it.
 ///
 /// Not thread-safe; lives on the sink's thread. Blocks in file calls.
-final class NDJSONWorker {
+final class NDJSONWorker: SinkWorker {
   /// Lines are synced at latest so long after they were written, or when so many bytes wait for it.
   static let syncInterval: Duration = .seconds(1)
   static let syncBytes = 8 << 20
@@ -18,24 +18,7 @@ final class NDJSONWorker {
   static let lookInterval: Duration = .seconds(1)
   static let readLimit = ReadLimit(events: 1000, bytes: 256 * 1024)
 
-  /// What the thread does next.
-  enum Next: Equatable {
-    /// There is more to do at once.
-    case again
-    /// Nothing to do before this moment, unless events come.
-    case wait(until: ContinuousClock.Instant)
-  }
-
-  /// How the sink is, in users' words.
-  struct Condition: Equatable {
-    /// What keeps the sink from working now; nil when nothing does.
-    var failure: String?
-    var retryAt: Timestamp?
-    /// The last failure, whether it is over or not.
-    var lastError: String?
-  }
-
-  let subscription: any Subscription
+  let reader: SinkReader
   let policy: RotationPolicy
   let retention: RetentionPolicy?
   let system: FileSystem
@@ -43,7 +26,6 @@ final class NDJSONWorker {
   let logger: Logger
   private let isDiskLow: @Sendable () -> Bool
 
-  private let batch = EventBatch(capacity: 256 * 1024 + 16 * 1024)
   let lines: RecordLines
 
   /// Where the files have got to; nil until the position was read.
@@ -51,47 +33,41 @@ final class NDJSONWorker {
   var file: RecordFile?
   /// When the open file ends, by the newest `received_at`.
   var fileEnd = Timestamp(milliseconds: .min)
-  /// What is written and not yet acknowledged.
-  var unacknowledged: (range: ClosedRange<UInt64>, events: Int)?
   /// Something was acknowledged, or a file begun or left, since the last commit.
   var needsCommit = false
   /// After a failure: what was written and not committed is to be cut off and read again.
   var needsRewind = true
 
-  private(set) var condition = Condition()
+  private(set) var condition = SinkCondition()
   private var backoff = Backoff()
   private var retryAt: ContinuousClock.Instant?
   var syncDue: ContinuousClock.Instant?
   private var lookDue: ContinuousClock.Instant?
   private var sweepDue: ContinuousClock.Instant?
 
-  init(
-    _ configuration: NDJSONSinkConfiguration, pattern: PathPattern, subscription: any Subscription,
-    isDiskLow: @escaping @Sendable () -> Bool, clock: WallClock, logger: Logger, system: FileSystem
-  ) {
-    self.subscription = subscription
-    self.isDiskLow = isDiskLow
-    self.clock = clock
-    self.logger = logger
+  init(_ options: NDJSONOptions, _ context: SinkContext, system: FileSystem = .system) {
+    reader = SinkReader(context.subscription, context.common, logger: context.logger)
+    isDiskLow = context.isDiskLow
+    clock = context.clock
+    logger = context.logger
     self.system = system
-    policy = RotationPolicy(pattern: pattern, size: configuration.rotateSize, every: configuration.rotateEvery)
-    retention = configuration.retention.map { RetentionPolicy(retention: $0) }
-    lines = RecordLines(relay: configuration.relay, capacity: 384 * 1024)
+    policy = RotationPolicy(pattern: options.pattern, size: options.rotation.size, every: options.rotation.every)
+    retention = options.retention.map { RetentionPolicy(retention: $0) }
+    lines = RecordLines(relay: context.relay, capacity: 384 * 1024)
   }
 
-  /// Does the next piece of work: at most a batch, and what is due.
-  ///
-  /// - Parameter settles: sync and acknowledge as soon as nothing more is there to read.
-  func step(now: ContinuousClock.Instant, settles: Bool = false) -> Next {
+  var subscription: any Subscription { reader.subscription }
+
+  func step(now: ContinuousClock.Instant, settles: Bool) -> SinkStep {
     sweepIfDue(now)
-    if let retryAt, now < retryAt { return .wait(until: min(retryAt, sweepDue ?? retryAt)) }
+    let isLookDue = lookDue.map { now >= $0 } ?? true
+    if isLookDue { lookDue = now + Self.lookInterval }
     do throws(NDJSONFailure) {
+      if isLookDue, reader.isTooFarBehind { try giveUpOldest() }
+      if let retryAt, now < retryAt { return rest(until: retryAt) }
       if needsRewind { try recover() }
       if needsCommit { try commit() }
-      if lookDue.map({ now >= $0 }) ?? true {
-        lookDue = now + Self.lookInterval
-        try lookAround()
-      }
+      if isLookDue { try lookAround() }
       let hasRead = try writeBatch(now)
       // A failure is over only when a sync has worked: not waited for then.
       if isSyncDue(now) || (settles && !hasRead) || condition.failure != nil { try settle() }
@@ -114,18 +90,18 @@ final class NDJSONWorker {
   }
 
   private func isSyncDue(_ now: ContinuousClock.Instant) -> Bool {
-    guard let file, let syncDue else { return false }
-    return now >= syncDue || file.unsyncedBytes >= Self.syncBytes
+    guard let syncDue else { return false }
+    return now >= syncDue || (file?.unsyncedBytes ?? 0) >= Self.syncBytes
   }
 
   /// - Returns: false when there was nothing to read.
   private func writeBatch(_ now: ContinuousClock.Instant) throws(NDJSONFailure) -> Bool {
     do throws(LogError) {
-      guard try subscription.read(.all, limit: Self.readLimit, into: batch) else { return false }
+      guard try reader.read(Self.readLimit) else { return false }
     } catch {
       throw .log(error)
     }
-    let events = batch.events
+    let (batch, events) = (reader.batch, reader.batch.events)
     lines.removeAll()
     var unwritten = events.startIndex
     for index in events.indices {
@@ -142,7 +118,8 @@ final class NDJSONWorker {
       unwritten = index
     }
     try write(events[unwritten...])
-    if unacknowledged != nil, syncDue == nil { syncDue = now + Self.syncInterval }
+    reader.noteRest()
+    if syncDue == nil { syncDue = now + Self.syncInterval }
     return true
   }
 
@@ -155,7 +132,7 @@ final class NDJSONWorker {
 
   /// Writes lines of events in one go, and takes them out of the buffer.
   private func write(_ events: ArraySlice<StoredEvent>, bytes: Int? = nil) throws(NDJSONFailure) {
-    guard let file, let first = events.first?.sequence, let last = events.last?.sequence else { return }
+    guard let file, !events.isEmpty else { return }
     let count = bytes ?? lines.count
     do throws(FileError) {
       try file.append(UnsafeRawBufferPointer(rebasing: lines.bytes[..<count]))
@@ -163,14 +140,23 @@ final class NDJSONWorker {
       throw .file(error)
     }
     lines.removeFirst(count)
-    unacknowledged = (
-      (unacknowledged?.range.lowerBound ?? first)...last, (unacknowledged?.events ?? 0) + events.count
-    )
+    reader.note(events)
   }
 
   private func settle() throws(NDJSONFailure) {
     try synchronize()
     if needsCommit { try commit() }
+  }
+
+  /// Lets go of the oldest events when the sink is too far behind, also while it can't write: that is when it falls behind.
+  private func giveUpOldest() throws(NDJSONFailure) {
+    if needsRewind { reader.rewind() } else { try settle() }
+    do throws(LogError) {
+      try reader.dropBehind()
+      try subscription.commit(attachment: nil)
+    } catch {
+      throw .log(error)
+    }
   }
 
   private func lookAround() throws(NDJSONFailure) {
@@ -205,9 +191,13 @@ final class NDJSONWorker {
     }
   }
 
+  private func rest(until moment: ContinuousClock.Instant) -> SinkStep {
+    .rest(until: min(moment, sweepDue ?? moment, (reader.isBounded ? lookDue : nil) ?? moment))
+  }
+
   /// Ends a failure once something went all the way: a write that works says nothing while the sync still fails.
   private func noteSuccess() {
-    guard unacknowledged == nil else { return }
+    guard !reader.hasUnacknowledged else { return }
     retryAt = nil
     backoff.reset()
     guard condition.failure != nil else { return }
@@ -216,7 +206,7 @@ final class NDJSONWorker {
     logger.info("sink works again", about: subscription.destination)
   }
 
-  private func noteFailure(_ failure: NDJSONFailure, _ now: ContinuousClock.Instant) -> Next {
+  private func noteFailure(_ failure: NDJSONFailure, _ now: ContinuousClock.Instant) -> SinkStep {
     let delay: Duration
     switch failure {
     case .left:
@@ -235,6 +225,6 @@ final class NDJSONWorker {
     logger.warning(
       "sink can't write and tries again", about: subscription.destination,
       ["error": .text(failure.description), "after": .seconds(delay.seconds)])
-    return .wait(until: now + delay)
+    return rest(until: now + delay)
   }
 }

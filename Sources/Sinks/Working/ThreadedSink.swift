@@ -1,18 +1,16 @@
-import Clocks
 import Dispatch
 import EventLog
 import Observability
 import Records
 import Synchronization
 
-/// Writes every event as a line into files named by time, each exactly once, through crashes and `kill -9`.
+/// Runs a sink's worker on a thread of its own: what is the same for every type of sink.
 ///
-/// All file work happens on the sink's one thread; a disk that hangs holds up nobody else. See ``RotationPolicy`` for the
-/// files' names and ``RecordLines`` for the lines.
-public final class NDJSONSink: Destination {
+/// All the worker's work happens on that one thread; a disk that hangs holds up nobody else.
+final class ThreadedSink: Destination {
   /// Events are gathered so long before they are written, when they come one after the other.
   static let gatherInterval: Duration = .milliseconds(50)
-  /// How long after its deadline `stop` still waits for the last sync.
+  /// How long after its deadline `stop` still waits for the worker to finish.
   static let stopGrace: Duration = .seconds(2)
 
   private struct Flush {
@@ -23,9 +21,10 @@ public final class NDJSONSink: Destination {
   }
 
   private struct State {
-    var condition = NDJSONWorker.Condition()
+    var condition = SinkCondition()
     var hasStarted = false
     var isStopped = false
+    var isReloaded = false
     var stopDeadline: ContinuousClock.Instant?
     var stopping: [(id: Int, resume: CheckedContinuation<Void, Never>)] = []
     var flushes: [Flush] = []
@@ -34,58 +33,34 @@ public final class NDJSONSink: Destination {
     var stepSince: ContinuousClock.Instant?
   }
 
-  private let configuration: NDJSONSinkConfiguration
-  private let pattern: PathPattern
+  let name: String
+  let type: String
   private let subscription: any Subscription
-  private let isDiskLow: @Sendable () -> Bool
-  private let clock: WallClock
   private let logger: Logger
-  private let system: FileSystem
+  private let makeWorker: @Sendable (SinkWake) -> any SinkWorker
 
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
   /// Events have come since the thread last read.
   private let hasProgress = Atomic<Bool>(false)
-  /// Somebody flushes or stops.
+  /// Somebody flushes or stops, or what the worker waited for has come.
   private let isUrgent = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - subscription: the sink's own view of the log.
-  ///   - isDiskLow: asked about once a second, on the sink's thread; while it is true, the sink pauses.
-  /// - Throws: what is wrong with the configuration.
-  public convenience init(
-    _ configuration: NDJSONSinkConfiguration, subscription: any Subscription,
-    isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, logger: Logger
-  ) throws(SinkFault) {
-    try self.init(
-      configuration, subscription: subscription, isDiskLow: isDiskLow, clock: clock, logger: logger, system: .system)
-  }
-
+  ///   - makeWorker: called once, on the sink's thread.
   init(
-    _ configuration: NDJSONSinkConfiguration, subscription: any Subscription,
-    isDiskLow: @escaping @Sendable () -> Bool, clock: WallClock, logger: Logger, system: FileSystem
-  ) throws(SinkFault) {
-    pattern = try Self.pattern(of: configuration)
-    self.configuration = configuration
+    name: String, type: String, subscription: any Subscription, logger: Logger,
+    makeWorker: @escaping @Sendable (SinkWake) -> any SinkWorker
+  ) {
+    self.name = name
+    self.type = type
     self.subscription = subscription
-    self.isDiskLow = isDiskLow
-    self.clock = clock
     self.logger = logger
-    self.system = system
+    self.makeWorker = makeWorker
   }
 
-  static func pattern(of configuration: NDJSONSinkConfiguration) throws(SinkFault) -> PathPattern {
-    do throws(PathPatternError) {
-      return try PathPattern(configuration.path)
-    } catch {
-      throw SinkFault(sink: configuration.name, key: "path", message: error.description)
-    }
-  }
-
-  public var name: String { configuration.name }
-  public var type: String { NDJSONSinkType.name }
-
-  public func start() {
+  func start() {
     let isFirst = state.withLock { state in
       defer { state.hasStarted = true }
       return !state.hasStarted && state.stopDeadline == nil
@@ -114,19 +89,19 @@ public final class NDJSONSink: Destination {
 }
 
 // The thread.
-extension NDJSONSink {
+extension ThreadedSink {
   private func run() {
-    let worker = NDJSONWorker(
-      configuration, pattern: pattern, subscription: subscription, isDiskLow: isDiskLow, clock: clock, logger: logger,
-      system: system)
+    let worker = makeWorker(SinkWake { [weak self] in self?.hurry() })
     while true {
       let now = ContinuousClock.now
       isUrgent.store(false, ordering: .sequentiallyConsistent)
       hasProgress.store(false, ordering: .sequentiallyConsistent)
-      let (settles, deadline) = state.withLock { state in
+      let (settles, deadline, isReloaded) = state.withLock { state in
         state.stepSince = now
-        return (!state.flushes.isEmpty || state.stopDeadline != nil, state.stopDeadline)
+        defer { state.isReloaded = false }
+        return (!state.flushes.isEmpty || state.stopDeadline != nil, state.stopDeadline, state.isReloaded)
       }
+      if isReloaded { worker.reloaded() }
       let next = worker.step(now: now, settles: settles)
       publish(worker.condition)
       switch next {
@@ -135,22 +110,32 @@ extension NDJSONSink {
       case .wait(let moment):
         if deadline != nil { return end(worker) }
         sleep(from: now, until: moment)
+      case .rest(let moment):
+        if deadline != nil { return end(worker) }
+        sleep(from: now, until: moment, minding: false)
+      case .busy(let moment):
+        if let deadline, now >= deadline { return end(worker) }
+        sleep(from: now, until: min(moment, deadline ?? moment), minding: false)
       }
     }
   }
 
   /// Sleeps until the moment, or until somebody is in a hurry, or until events have come and time to gather more has passed.
-  private func sleep(from began: ContinuousClock.Instant, until moment: ContinuousClock.Instant) {
+  ///
+  /// - Parameter progress: whether events that come matter.
+  private func sleep(
+    from began: ContinuousClock.Instant, until moment: ContinuousClock.Instant, minding progress: Bool = true
+  ) {
     let gathered = began + Self.gatherInterval
     while !isUrgent.load(ordering: .sequentiallyConsistent) {
       let now = ContinuousClock.now
-      let until = hasProgress.load(ordering: .sequentiallyConsistent) ? min(moment, gathered) : moment
+      let until = progress && hasProgress.load(ordering: .sequentiallyConsistent) ? min(moment, gathered) : moment
       guard now < until else { return }
       _ = wake.wait(timeout: .now() + (until - now).seconds)
     }
   }
 
-  private func publish(_ condition: NDJSONWorker.Condition) {
+  private func publish(_ condition: SinkCondition) {
     let isAsked = state.withLock { state in
       state.condition = condition
       state.stepSince = nil
@@ -166,7 +151,7 @@ extension NDJSONSink {
     for flush in done { flush.resume.resume() }
   }
 
-  private func end(_ worker: NDJSONWorker) {
+  private func end(_ worker: any SinkWorker) {
     state.withLock { $0.stepSince = .now }
     worker.finish()
     publish(worker.condition)
@@ -181,8 +166,8 @@ extension NDJSONSink {
 }
 
 // What others ask of it.
-extension NDJSONSink {
-  public func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
+extension ThreadedSink {
+  func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
     let before = subscription.ledger
     let target = before.settled.total + before.waiting
     if before.waiting > 0 {
@@ -208,7 +193,12 @@ extension NDJSONSink {
     return FlushResult(flushed: Int(flushed), pending: subscription.pending.events)
   }
 
-  public func stop(until deadline: ContinuousClock.Instant) async {
+  func reloaded() async {
+    state.withLock { $0.isReloaded = true }
+    hurry()
+  }
+
+  func stop(until deadline: ContinuousClock.Instant) async {
     let id = newID()
     var watchdog: Task<Void, any Error>?
     await withCheckedContinuation { continuation in
@@ -250,10 +240,11 @@ extension NDJSONSink {
     waiter?.resume.resume()
   }
 
-  public var status: DestinationStatus {
+  var status: DestinationStatus {
     let (condition, isStopped, stepSince) = state.withLock { ($0.condition, $0.isStopped, $0.stepSince) }
     return DestinationStatus(
-      name: name, type: type, state: isStopped ? .stopped : condition.failure == nil ? .running : .failing,
+      name: name, type: type,
+      state: isStopped ? .stopped : condition.state ?? (condition.failure == nil ? .running : .failing),
       detail: condition.failure, pending: subscription.pending, retryAt: condition.retryAt,
       lastError: condition.lastError, ledger: subscription.ledger, stuckSince: stepSince)
   }
