@@ -17,6 +17,11 @@ public struct FileMark: Sendable, Equatable {
     self.tail = tail
   }
 
+  /// Whether both tell of one file, however long.
+  public func isSameFile(as other: FileMark) -> Bool {
+    device == other.device && inode == other.inode && path == other.path
+  }
+
   /// `{"path":"…","device":1,"inode":2,"length":3,"tail":"…"}`
   public var json: JSONValue {
     [

@@ -16,11 +16,16 @@ import Testing
     var app = RelayConfiguration.App(name: "ios")
     app.writeKey = .init("aso_wk_example")
     expected.apps = [app]
+    var hook = WebhookOptions(url: "https://example.com/hook")
+    hook.secrets = [try WebhookSecret("whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCwgdGFrZSB5b3Vycw==")]
+    hook.hasUsualMaxBehind = false
     expected.sinks = [
       .init(
         name: "raw", type: "ndjson",
-        options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson")))
+        options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson"))),
+      .init(name: "hook", type: "webhook", options: hook),
     ]
+    expected.sinks[1].common.maxBehind = WebhookOptions.maxBehindUsual
     #expect(configuration == expected)
   }
 

@@ -88,10 +88,12 @@ final class MemorySubscription: Subscription {
     if fails { throw LogError("the log can't be read") }
     return state.withLock { state in
       var bytes = 0
-      while state.cursor < events.count, batch.events.count < limit.events, bytes < limit.bytes {
+      while state.cursor < events.count, batch.events.count < limit.events {
         let next = events[state.cursor]
+        guard next.event.sequence <= limit.lastSequence else { break }
+        guard batch.events.isEmpty || bytes + next.bytes.count + 1 <= limit.bytes else { break }
         next.bytes.withUnsafeBytes { batch.append(next.event, app: next.app, bytes: $0) }
-        bytes += next.bytes.count
+        bytes += next.bytes.count + 1
         state.cursor += 1
       }
       return !batch.events.isEmpty
