@@ -20,8 +20,10 @@ struct WebhookClient: WebhookSending {
   private let loop: HTTPClientLoop
 
   init(_ context: SinkContext) {
+    // One request at a time; two connections, since large bodies go by HTTP/1.1 where others may go by HTTP/2.
     loop = HTTPClientLoop(
-      name: context.name, userAgent: context.userAgent, logger: context.logger, transfersMax: 1, idleConnectionsMax: 1)
+      name: context.name, userAgent: context.userAgent, logger: context.logger, transfersMax: 2,
+      idleConnectionsMax: 2)
     loop.start()
   }
 

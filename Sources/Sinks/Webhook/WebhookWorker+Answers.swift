@@ -9,7 +9,7 @@ extension WebhookWorker {
   /// Takes an answer, or its absence.
   func take(
     _ result: Result<HTTPAnswer, TransportFailure>, of flight: WebhookFlight, _ now: ContinuousClock.Instant
-  ) throws(WebhookFailure) {
+  ) {
     let verdict = WebhookVerdict.judge(withoutSecrets(result), now: clock.now)
     metrics.count(verdict.outcome, took: now - flight.began)
     let before = state
@@ -19,10 +19,7 @@ extension WebhookWorker {
     tell(verdict, consequence, before, now)
     switch consequence {
     case .delivered: settle(.delivered)
-    case .kept:
-      phase = .ready(id: flight.id)
-      // A restart must not begin anew with the waits.
-      try commit()
+    case .kept: phase = .ready(id: flight.id)
     case .buried(let burial): phase = .burying(burial)
     }
   }

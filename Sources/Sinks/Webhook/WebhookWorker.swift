@@ -103,7 +103,7 @@ final class WebhookWorker: SinkWorker {
     switch phase {
     case .inFlight(let flight):
       guard let result = flight.result else { return .busy(until: max(flight.deadline, now + Self.lookInterval)) }
-      try take(result, of: flight, now)
+      take(result, of: flight, now)
       return .again
     case .burying(let burial):
       // (Where dead letters can't be written for long, max_behind still holds.)
@@ -113,6 +113,7 @@ final class WebhookWorker: SinkWorker {
     }
     if reader.isTooFarBehind { try dropBehind() }
     if let moment = state.isGone ? now + Self.idleInterval : state.mayAttempt(at: now) {
+      // Waits are on record, so that a restart doesn't begin anew with them.
       if needsCommit { try commit() }
       return .rest(until: reader.isBounded ? min(moment, now + Self.lookInterval) : moment)
     }
@@ -150,7 +151,7 @@ final class WebhookWorker: SinkWorker {
   func finish() {
     do throws(WebhookFailure) {
       if case .inFlight(let flight) = phase {
-        if let result = flight.result { try take(result, of: flight, .now) } else { flight.cancel() }
+        if let result = flight.result { take(result, of: flight, .now) } else { flight.cancel() }
       }
       if case .burying(let burial) = phase { try bury(burial) }
       if needsCommit { try commit() }

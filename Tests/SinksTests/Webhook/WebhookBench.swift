@@ -20,6 +20,8 @@ final class WebhookBench {
   let metrics = MetricsRegistry()
   let wall = SimulatedWall()
   let faults = SinkBench.Faults()
+  /// The position can't be written any more once something was synced.
+  let failsCommitAfterSync = SinkBench.Flag()
   /// The monotonic moment given to the next step.
   var now = ContinuousClock.now
   var options = WebhookOptions(url: "https://example.com/hook?token=hunter2")
@@ -36,8 +38,11 @@ final class WebhookBench {
   func restart() {
     worker = nil
     receiver.forget()
-    let (faults, wall) = (faults, wall)
-    let system = FileSystem { operation, _ in faults[operation] }
+    let (faults, wall, log, failsCommitAfterSync) = (faults, wall, log, failsCommitAfterSync)
+    let system = FileSystem { operation, _ in
+      if operation == .sync, failsCommitAfterSync.isSet { log.state.withLock { $0.failsCommit = true } }
+      return faults[operation]
+    }
     let context = SinkContext(
       name: "hook", common: common, subscription: log.subscribe("hook"), relay: "r-1",
       deadLetters: DeadLetterStore(

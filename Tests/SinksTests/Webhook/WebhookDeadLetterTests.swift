@@ -109,4 +109,20 @@ struct WebhookDeadLetterTests {
     #expect(numbers == [1, 2, 3, 4, 5, 6])
     #expect(Set(bench.receiver.requests.suffix(2).map(\.id)).count == 1)
   }
+
+  @Test("are cut off in a file whose very first lines they were, too")
+  func uncommittedFile() {
+    bench.add(3)
+    bench.run()
+    bench.failsCommitAfterSync.isSet = true
+    bench.answer(400)
+    #expect(numbers == [1, 2, 3] && bench.settled.total == 0)
+    bench.failsCommitAfterSync.isSet = false
+    bench.log.state.withLock { $0.failsCommit = false }
+    bench.restart()
+    bench.run()
+    #expect(numbers == [])
+    bench.answer(400)
+    #expect(numbers == [1, 2, 3] && bench.settled == Tally([.refused: 3]))
+  }
 }
