@@ -13,6 +13,8 @@ extension WebhookWorker {
     } catch {
       throw .record(error)
     }
+    // (It may have worked the last time, and what comes below not.)
+    context.deadLetters.close(context.name)
     try deadLetters { (store) throws(FileError) in try store.recover(context.name, mark: record.deadLetters) }
     state = record.trying.map { WebhookState(restored: $0, now: now, wallNow: clock.now) } ?? WebhookState()
     lastError = state.notice?.detail
