@@ -56,6 +56,7 @@ let package = Package(
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
     room("Records", ["Clocks", "EventLog", "JSON", "Observability"]),
+    room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
@@ -71,7 +72,8 @@ let package = Package(
     room(
       "Sinks",
       [
-        "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON", "Observability",
+        "Archive", "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON",
+        "Observability",
         "Records",
       ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
@@ -85,14 +87,15 @@ let package = Package(
     room(
       "Commands",
       [
-        "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
-        "Observability", "Records", "Relay", "Sinks", "StandIn",
+        "Archive", "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer",
+        "JSON", "Observability", "Records", "Relay", "Sinks", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
     // Tests, one target a room, and the whole program end to end.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
-    tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("EventLog"), tests("EventsAPI"),
+    tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
+    tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery"),
     tests("Sinks"),

@@ -23,8 +23,8 @@ public final class OfflineRelay: Sendable {
     self.configuration = configuration
     directory = try DataDirectory.open(path)
     log = try FileLog.open(
-      directory: "\(path)/log", positions: "\(path)/positions", configuration: FileLogConfiguration(configuration.log),
-      logger: .silent, metrics: MetricsRegistry())
+      directory: "\(path)/log", positions: "\(path)/positions", replays: "\(path)/replays",
+      configuration: FileLogConfiguration(configuration.log), logger: .silent, metrics: MetricsRegistry())
     let log = log
     subscriptions = try log.knownDestinations.map { try log.subscribe($0, origin: .newest) }
   }

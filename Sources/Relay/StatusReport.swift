@@ -49,7 +49,8 @@ enum StatusReport {
       }
     return [
       "health": .string(health), "detail": JSONValue(detail), "bytes": JSONValue(log.sizeBytes),
-      "max_bytes": JSONValue(log.maxSizeBytes), "segments": JSONValue(log.segments),
+      "retained_bytes": JSONValue(log.retainedBytes), "max_bytes": JSONValue(log.maxSizeBytes),
+      "segments": JSONValue(log.segments),
       "spare_segments": JSONValue(log.spareSegments),
       "oldest": JSONValue(log.oldestReceivedAt?.description),
       "positions": ["oldest": JSONValue(log.oldestSequence), "next": JSONValue(log.nextSequence)],
@@ -68,24 +69,28 @@ enum StatusReport {
       "lanes": .array(
         status.lanes.map { lane in
           [
-            "app": .string(lane.app), "state": .string(lane.state.rawValue), "detail": JSONValue(lane.detail),
+            "app": .string(lane.app), "replayed": .bool(lane.isReplayed), "state": .string(lane.state.rawValue),
+            "detail": JSONValue(lane.detail),
             "pending": JSONValue(lane.pending), "retry_at": JSONValue(lane.retryAt?.description),
           ]
         }),
     ]
   }
 
-  /// One destination's books: `accepted` is the sum of all the others.
+  /// One destination's books: `accepted` and `replayed` together are the sum of all the others, but for
+  /// `dead_letters_replayed`, which went from `dead_lettered` back to `waiting`.
   static func ledger(_ ledger: Ledger) -> JSONValue {
     var deadLettered: [JSONValue.Member] = []
-    for reason in Outcome.allCases where reason.isDeadLetter && ledger.settled[reason] > 0 {
-      deadLettered.append(.init(reason.rawValue, JSONValue(ledger.settled[reason])))
+    for reason in Outcome.allCases where reason.isDeadLetter && ledger.deadLettered(reason) > 0 {
+      deadLettered.append(.init(reason.rawValue, JSONValue(ledger.deadLettered(reason))))
     }
     return [
-      "accepted": JSONValue(ledger.accepted), "delivered": JSONValue(ledger.settled[.delivered]),
+      "accepted": JSONValue(ledger.accepted), "replayed": JSONValue(ledger.sentAgain),
+      "delivered": JSONValue(ledger.settled[.delivered]),
       "waiting": JSONValue(ledger.waiting), "dead_lettered": JSONValue(ledger.deadLettered),
       "dead_letter_reasons": .object(deadLettered), "filtered": JSONValue(ledger.settled[.filtered]),
-      "dropped": JSONValue(ledger.settled[.droppedLogFull]), "lost": JSONValue(ledger.settled[.lost]),
+      "dropped": JSONValue(ledger.settled[.droppedLogFull] + ledger.settled[.droppedBehind]),
+      "lost": JSONValue(ledger.settled[.lost]), "dead_letters_replayed": JSONValue(ledger.putBack.total),
     ]
   }
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CCryptoStream.h"
 #include "crypto_hmac.h"
 
 /// Writes the SHA-256 of `length` bytes to `digest`. Returns 1, or 0 when the library refused.

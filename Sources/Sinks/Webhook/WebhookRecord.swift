@@ -6,7 +6,7 @@ import Records
 /// What a webhook commits with its position, in one atomic write: the batch at the front, how its sending goes, and how far
 /// its dead letters belong to the position.
 ///
-/// `{"version":1,"batch":{"first":1,"last":100,"count":98,"at_ms":1792757071512},"trying":{…},"dead_letters":{…}}`
+/// `{"version":1,"batch":{"first":1,"last":100,"count":98,"replayed":false,"at_ms":1792757071512},"trying":{…},"dead_letters":{…}}`
 struct WebhookRecord: Sendable, Equatable {
   static let version = 1
   /// No wait is longer, whatever the record says.
@@ -18,6 +18,8 @@ struct WebhookRecord: Sendable, Equatable {
     var first, last: UInt64
     /// How many there are between; the others were not wanted.
     var count: Int
+    /// They are sent again: their numbers are those of the replay's lane.
+    var isReplayed = false
     /// When they were put together: `timestamp` in the body.
     var at: Timestamp
   }
@@ -68,6 +70,7 @@ struct WebhookRecord: Sendable, Equatable {
   private static func json(of batch: Batch) -> JSONValue {
     [
       "first": JSONValue(batch.first), "last": JSONValue(batch.last), "count": JSONValue(batch.count),
+      "replayed": .bool(batch.isReplayed),
       "at_ms": JSONValue(batch.at.milliseconds),
     ]
   }
@@ -77,7 +80,9 @@ struct WebhookRecord: Sendable, Equatable {
       first <= last, let count = json["count"]?.integer(as: Int.self), count > 0,
       let at = json["at_ms"]?.integer(as: Int64.self)
     else { return nil }
-    return Batch(first: first, last: last, count: count, at: Timestamp(milliseconds: at))
+    return Batch(
+      first: first, last: last, count: count, isReplayed: json["replayed"]?.bool ?? false,
+      at: Timestamp(milliseconds: at))
   }
 
   private static func json(of trying: Trying) -> JSONValue {

@@ -32,7 +32,7 @@ extension WebhookWorker {
   private func takeUp(_ batch: WebhookRecord.Batch) throws(WebhookFailure) -> Bool {
     startAnew()
     let limit = ReadLimit(events: 1000, bytes: Self.readBytesMax, lastSequence: batch.last)
-    while try read(limit) {
+    while try read(limit, from: batch.isReplayed ? .allReplayed : .all) {
       for event in reader.batch.events {
         guard body.count < batch.count, add(event) else {
           startAnew()
@@ -52,8 +52,9 @@ extension WebhookWorker {
   /// Lets the body grow by what there is to read; nil when it is whole.
   func gather(_ now: ContinuousClock.Instant, _ settles: Bool) throws(WebhookFailure) -> SinkStep? {
     for _ in 0..<Self.readsMax where !isFull {
-      guard try read(limit) else {
-        if !body.isEmpty, settles || now >= lingerUntil ?? now {
+      // A batch holds new events or such as are sent again, never both: the two have numbers of their own.
+      guard try read(limit, from: body.isEmpty ? nil : reader.lane) else {
+        if !body.isEmpty, settles || now >= lingerUntil ?? now || othersWait {
           closeNow()
           return nil
         }
@@ -72,6 +73,9 @@ extension WebhookWorker {
     if needsCommit { try commit() }
     return .again
   }
+
+  /// The other lane has events: they don't linger for this one's.
+  private var othersWait: Bool { context.subscription.pending(reader.lane.counterpart).events > 0 }
 
   private var isFull: Bool { body.count >= options.maxBatchEvents || body.length >= Self.bodyBytesEnough }
 
@@ -105,9 +109,9 @@ extension WebhookWorker {
       event, app: batch.app(of: event), bytes: batch.bytes(of: event), bytesMax: Self.bodyBytesMax)
   }
 
-  private func read(_ limit: ReadLimit) throws(WebhookFailure) -> Bool {
+  private func read(_ limit: ReadLimit, from lane: Lane?) throws(WebhookFailure) -> Bool {
     do throws(LogError) {
-      return try reader.read(limit)
+      return try reader.read(limit, from: lane)
     } catch {
       // What was gathered is in the log still.
       startAnew()
@@ -119,7 +123,8 @@ extension WebhookWorker {
     let moment = clock.now
     guard let range = body.range else { return }
     record?.batch = WebhookRecord.Batch(
-      first: range.lowerBound, last: range.upperBound, count: body.count, at: moment)
+      first: range.lowerBound, last: range.upperBound, count: body.count, isReplayed: reader.lane.isReplayed,
+      at: moment)
     needsCommit = true
     close(at: moment)
   }
@@ -138,11 +143,13 @@ extension WebhookWorker {
     reader.rewind()
   }
 
-  /// Gives up the oldest events, as the user wants it: the batch at the front is among them.
+  /// Gives up the oldest events, as the user wants it. The batch at the front is among them, unless it is a replay's.
   func dropBehind() throws(WebhookFailure) {
-    startAnew()
-    state.forgetBatch()
-    record?.batch = nil
+    if body.isEmpty || !reader.lane.isReplayed {
+      startAnew()
+      state.forgetBatch()
+      record?.batch = nil
+    }
     do throws(LogError) {
       try reader.dropBehind()
     } catch {

@@ -10,7 +10,8 @@ struct WebhookRecordTests {
   private var full: WebhookRecord {
     get throws {
       var record = try WebhookRecord(nil)
-      record.batch = WebhookRecord.Batch(first: 3, last: 102, count: 98, at: Timestamp(milliseconds: 1_792_757_071_512))
+      record.batch = WebhookRecord.Batch(
+        first: 3, last: 102, count: 98, isReplayed: true, at: Timestamp(milliseconds: 1_792_757_071_512))
       record.trying = WebhookRecord.Trying(
         failures: 7, attempts: 2, tried: .seconds(90), at: Timestamp(milliseconds: 1_792_757_072_000),
         retryAt: Timestamp(milliseconds: 1_792_757_082_000), wait: .seconds(10), state: .waiting,
