@@ -55,7 +55,7 @@ let package = Package(
     room("JSON", ["CSimdjson"]),
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
-    room("Records", ["Clocks", "EventLog", "JSON", "Observability"]),
+    room("Records", ["CPlatform", "Clocks", "EventLog", "JSON", "Observability"]),
     room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),

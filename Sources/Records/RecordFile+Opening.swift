@@ -1,3 +1,4 @@
+import CPlatform
 import Glibc
 
 extension RecordFile {
@@ -17,18 +18,32 @@ extension RecordFile {
   ///
   /// A file that isn't the marked one is never changed.
   public static func reopen(_ mark: FileMark, on system: FileSystem = .system) throws(FileError) -> Reopening {
-    if let facts = try system.facts(of: mark.path), isMarked(facts, mark) {
-      guard let (file, cut) = try open(mark, at: mark.path, system) else { return .changed }
-      return .continued(file, cut: cut)
-    }
     let directory = FileSystem.parent(of: mark.path)
-    for name in try system.list(directory) {
-      let path = directory == "/" ? "/\(name)" : "\(directory)/\(name)"
-      guard let facts = try system.facts(of: path), isMarked(facts, mark) else { continue }
-      guard let (_, cut) = try open(mark, at: path, system) else { return .changed }
-      return .renamed(to: path, cut: cut)
+    var places = [mark.path]
+    // A mark of an empty file that tells no more than its inode is no proof: that may be another file's by now.
+    if mark.length > 0 || mark.born != 0 {
+      places += try system.list(directory).map { directory == "/" ? "/\($0)" : "\(directory)/\($0)" }
+    }
+    for (index, path) in places.enumerated() where index == 0 || path != mark.path {
+      // (Looked at before it is opened: another one of ours may have the inode by now, open and locked.)
+      guard let facts = try system.facts(of: path), isMarked(facts, mark),
+        isMarked(born: platform_birth_time_of(path), mark)
+      else { continue }
+      switch try open(mark, at: path, system) {
+      case .marked(let file, let cut): return index == 0 ? .continued(file, cut: cut) : .renamed(to: path, cut: cut)
+      case .changed: return .changed
+      case .another: continue
+      }
     }
     return .missing
+  }
+
+  private enum Opening {
+    case marked(RecordFile, cut: Int)
+    /// With other contents than it had.
+    case changed
+    /// It only has the marked one's inode, which was free again.
+    case another
   }
 
   /// The device isn't asked: many file systems get another number each time the machine starts, and a file not cut back
@@ -37,10 +52,12 @@ extension RecordFile {
     facts.isRegular && facts.inode == mark.inode
   }
 
-  /// Opens the file, makes sure that it is the marked one, and cuts it back; nil when its contents are others.
-  private static func open(
-    _ mark: FileMark, at path: String, _ system: FileSystem
-  ) throws(FileError) -> (file: RecordFile, cut: Int)? {
+  private static func isMarked(born: Int64, _ mark: FileMark) -> Bool {
+    mark.born == 0 || born == 0 || mark.born == born
+  }
+
+  /// Opens the file, makes sure that it is the marked one, and cuts it back.
+  private static func open(_ mark: FileMark, at path: String, _ system: FileSystem) throws(FileError) -> Opening {
     let descriptor = try openLocked(path, O_RDWR | O_APPEND, system, .open)
     var moved = mark
     moved.path = path
@@ -48,14 +65,16 @@ extension RecordFile {
     let file = RecordFile(path: path, descriptor: descriptor, mark: moved, system: system)
     let facts = try system.facts(of: descriptor, path: path)
     file.isNow(on: facts.device)
-    guard isMarked(facts, mark), facts.length >= mark.length,
-      try tail(of: descriptor, before: mark.length, path, system) == mark.tail
-    else { return nil }
-    guard facts.length > mark.length else { return (file, 0) }
+    let born = platform_birth_time(descriptor)
+    guard isMarked(facts, mark), isMarked(born: born, mark) else { return .another }
+    guard facts.length >= mark.length, try tail(of: descriptor, before: mark.length, path, system) == mark.tail else {
+      return .changed
+    }
+    guard facts.length > mark.length else { return .marked(file, cut: 0) }
     // An empty mark's hash says nothing.
-    if mark.length == 0, try !beginsLikeRecords(descriptor, path, system) { return nil }
+    if mark.length == 0, try !beginsLikeRecords(descriptor, path, system) { return .changed }
     try file.cutToMark()
-    return (file, facts.length - mark.length)
+    return .marked(file, cut: facts.length - mark.length)
   }
 
   /// Makes a new file at `path`, or where that name is taken at the first free one of ``numbered(_:_:)``; its directory too.
@@ -99,7 +118,9 @@ extension RecordFile {
       close(descriptor)
       throw error
     }
-    let mark = FileMark(path: path, device: facts.device, inode: facts.inode, length: 0, tail: emptyTail)
+    let mark = FileMark(
+      path: path, device: facts.device, inode: facts.inode, length: 0, tail: emptyTail,
+      born: platform_birth_time(descriptor))
     let file = RecordFile(path: path, descriptor: descriptor, mark: mark, system: system)
     return facts.length == 0 ? file : nil
   }

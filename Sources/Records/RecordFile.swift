@@ -81,6 +81,17 @@ public final class RecordFile {
     length = mark.length
   }
 
+  /// Takes back what was appended since an earlier mark of this file, durably, synced or not.
+  public func rollBack(to earlier: FileMark) throws(FileError) {
+    precondition(
+      earlier.length <= mark.length && earlier.inode == mark.inode, "the mark is no earlier one of this file")
+    try cut(to: earlier.length)
+    try system.call(.sync, path) { fdatasync(descriptor) }
+    length = earlier.length
+    mark.length = earlier.length
+    mark.tail = earlier.tail
+  }
+
   private func cut(to length: Int) throws(FileError) {
     try system.call(.cut, path) { ftruncate(descriptor, off_t(length)) }
   }

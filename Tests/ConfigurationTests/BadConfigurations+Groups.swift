@@ -150,7 +150,7 @@ extension BadConfiguration {
     .init(
       "sinks: [{ type: ndjson }]",
       "1: sinks[0].name: is missing; every sink needs a name of 1 to 64 letters, digits, _ and -",
-      "1: sinks[0].path: is missing; it should be a file's path with the fields %Y, %m, %d, %H and %M, such as ./data/events/%Y/%m/%d/%H.ndjson"
+      "1: sinks[0].path: is missing; it should be a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"
     ),
     .init(
       "sinks: [{ name: upstream, type: ndjson, path: a }]",
@@ -161,15 +161,15 @@ extension BadConfiguration {
       "1: sinks[0].type: \"csv\" is not known; it should be ndjson or webhook"),
     .init(
       "sinks: [{ name: a, type: ndjson, path: \"%Y/%S\" }]",
-      "1: sinks[0].path: \"%Y/%S\" holds the unknown field %S; it should be a file's path with the fields %Y, %m, %d, %H and %M, such as ./data/events/%Y/%m/%d/%H.ndjson"
+      "1: sinks[0].path: \"%Y/%S\" holds the unknown field %S; it should be a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"
     ),
     .init(
       "sinks: [{ name: a, type: ndjson, path: a/% }]",
-      "1: sinks[0].path: \"a/%\" holds the unknown field %; it should be a file's path with the fields %Y, %m, %d, %H and %M, such as ./data/events/%Y/%m/%d/%H.ndjson"
+      "1: sinks[0].path: \"a/%\" holds the unknown field %; it should be a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"
     ),
     .init(
       "sinks: [{ name: a, type: ndjson, path: a/ }]",
-      "1: sinks[0].path: \"a/\" names no file; it should be a file's path with the fields %Y, %m, %d, %H and %M, such as ./data/events/%Y/%m/%d/%H.ndjson"
+      "1: sinks[0].path: \"a/\" names no file; it should be a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"
     ),
     .init(
       "sinks:\n  - { name: a, type: ndjson, path: x }\n  - { name: a, type: ndjson, path: ./x }",

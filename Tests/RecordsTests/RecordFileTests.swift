@@ -115,6 +115,25 @@ struct RecordFileTests {
     #expect(text(path) == "{\"received_at\":\"1\"}\n")
   }
 
+  @Test("is not taken for another that has its inode by now, empty mark or not, though that one is open and locked")
+  func inodeUsedAgain() throws {
+    let (live, _) = try RecordFile.create(directory.file("live.ndjson"))
+    try append("{\"received_at\":\"1\"}\n", to: live)
+    try live.sync()
+    try #require(live.mark.born != 0, "this file system tells no birth times")
+    for length in [0, live.mark.length] {
+      var gone = live.mark
+      gone.path = directory.file("gone.ndjson")
+      gone.born -= 1
+      if length == 0 { (gone.length, gone.tail) = (0, 0xcbf2_9ce4_8422_2325) }
+      if case .missing = try RecordFile.reopen(gone) {} else { Issue.record("took another's file") }
+      // A mark of an empty file from before births were noted proves nothing.
+      gone.born = 0
+      if length == 0 { if case .missing = try RecordFile.reopen(gone) {} else { Issue.record("took another's file") } }
+    }
+    #expect(text(directory.file("live.ndjson")) == "{\"received_at\":\"1\"}\n")
+  }
+
   @Test("is left alone when it is another's, shorter or changed")
   func notOurs() throws {
     let path = directory.file("a.ndjson")

@@ -20,19 +20,22 @@ struct ExactlyOnceTests {
     }
   }
 
-  @Test("holds through crashes, faults, renames, deletions and clocks that jump", arguments: 1...150)
+  @Test("holds through crashes, faults, renames, deletions and clocks that jump", arguments: 1...300)
   func property(seed: Int) {
     var random = Random(state: UInt64(seed))
-    let paths = ["all.ndjson", "%H/%M.ndjson", "%Y-%m-%d.ndjson"]
+    let paths = ["all.ndjson", "%H/%M.ndjson", "%Y-%m-%d.ndjson", "%app/%H.ndjson", "%M-%app.ndjson"]
     let bench = SinkBench(
-      path: paths[Int.random(in: 0..<3, using: &random)], size: Int.random(in: 0...3, using: &random) * 700,
+      path: paths[Int.random(in: 0..<paths.count, using: &random)], size: Int.random(in: 0...3, using: &random) * 700,
       every: .seconds(60))
     /// What was acknowledged in a file that somebody then deleted: it may be gone.
     var maybeGone: Set<Int> = []
     var renames = 0
     for _ in 0..<60 {
       switch Int.random(in: 0..<12, using: &random) {
-      case 0...3: bench.add(Int.random(in: 1...5, using: &random))
+      case 0...3:
+        for _ in 0..<Int.random(in: 1...5, using: &random) {
+          bench.log.append(#"{"a":1}"#, app: ["ios", "web", "tv"].randomElement(using: &random)!, at: bench.time)
+        }
       case 4, 5: bench.run(settles: Bool.random(using: &random))
       case 6:
         bench.now += .milliseconds(Int.random(in: 100...3000, using: &random))
@@ -80,7 +83,9 @@ struct ExactlyOnceTests {
 
   /// The process dies, and the disk keeps as much as it likes of what wasn't synced.
   private func crash(_ bench: SinkBench, _ random: inout Random) {
-    if let file = bench.worker.file, (try? file.look()) == .unchanged, Bool.random(using: &random) {
+    if let file = bench.worker.openFiles.randomElement(using: &random), (try? file.look()) == .unchanged,
+      Bool.random(using: &random)
+    {
       truncate(file.path, off_t(Int.random(in: file.mark.length...file.length, using: &random)))
     }
     bench.restart()

@@ -219,11 +219,11 @@ struct NDJSONWorkerTests {
   @Test("refuses a position of a newer version, and says so")
   func newerVersion() {
     let bench = SinkBench()
-    bench.log.state.withLock { $0.attachment = ["version": 2] }
+    bench.log.state.withLock { $0.attachment = ["version": 3] }
     bench.restart()
     bench.add()
     bench.run()
-    #expect(bench.worker.condition.failure?.contains("version 2") == true)
+    #expect(bench.worker.condition.failure?.contains("version 3") == true)
     #expect(bench.files.isEmpty)
   }
 

@@ -120,3 +120,8 @@ extension SinkBench {
     return ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted { key($0) < key($1) }
   }
 }
+
+extension NDJSONWorker {
+  /// The files it has open, by app.
+  var openFiles: [RecordFile] { (files ?? [:]).sorted { $0.key < $1.key }.compactMap { $0.value.current?.open } }
+}

@@ -27,7 +27,11 @@ public final class ScriptedServer: Sendable {
       var number = 0
       while true {
         let connected = accept(descriptor, nil, nil)
-        guard connected >= 0 else { return }
+        guard connected >= 0 else {
+          // Here and nowhere else: the number may be another server's a moment after, and its connections must not be ours.
+          close(descriptor)
+          return
+        }
         number += 1
         let mine = number
         connections.change { $0 = mine }
@@ -40,10 +44,7 @@ public final class ScriptedServer: Sendable {
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
   public var url: String { "http://127.0.0.1:\(port)/v1/events" }
 

@@ -17,4 +17,10 @@ void platform_name_thread(const char *name);
 /// a burst of large pieces needed.
 void platform_map_large_memory(void);
 
+/// When an open file was made, in nanoseconds since 1970, by its file system; 0 when that doesn't say.
+int64_t platform_birth_time(int descriptor);
+
+/// The same of the file under a name, not followed when it is a symbolic link.
+int64_t platform_birth_time_of(const char *path);
+
 #endif

@@ -7,7 +7,7 @@ extension ScalarFormat where Value == PathPattern {
     let path = ScalarFormat<String>.path(
       relativeTo: directory.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%"))
     return ScalarFormat(
-      noun: "a file's path with the fields %Y, %m, %d, %H and %M, such as ./data/events/%Y/%m/%d/%H.ndjson"
+      noun: "a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"
     ) { text throws(Misfit) in
       let absolute = try path.parse(text)
       guard !text.hasSuffix("/"), !text.hasSuffix("/.."), text != ".." else { throw Misfit("names no file") }

@@ -39,22 +39,36 @@ extension PathPattern {
   }
 
   private static func match(_ name: Substring, _ parts: [Part], _ told: NamedTime) -> NamedTime? {
-    var rest = name.utf8[...]
-    var told = told
-    for part in parts {
-      switch part {
-      case .literal(let text):
-        guard rest.starts(with: text.utf8) else { return nil }
-        rest = rest.dropFirst(text.utf8.count)
-      case .time(let unit):
-        let digits = rest.prefix(unit.digits)
-        guard digits.count == unit.digits, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-        guard told.tell(unit, digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }) else { return nil }
-        rest = rest.dropFirst(unit.digits)
-      }
-    }
-    return rest.isEmpty ? told : nil
+    match(name.utf8[...], parts[...], told)
   }
+
+  private static func match(_ name: Substring.UTF8View, _ parts: ArraySlice<Part>, _ told: NamedTime) -> NamedTime? {
+    guard let part = parts.first else { return name.isEmpty ? told : nil }
+    let following = parts.dropFirst()
+    switch part {
+    case .literal(let text):
+      guard name.starts(with: text.utf8) else { return nil }
+      return match(name.dropFirst(text.utf8.count), following, told)
+    case .time(let unit):
+      var told = told
+      let digits = name.prefix(unit.digits)
+      guard digits.count == unit.digits, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+        told.tell(unit, digits.reduce(0) { $0 * 10 + Int($1 - 0x30) })
+      else { return nil }
+      return match(name.dropFirst(unit.digits), following, told)
+    case .app:
+      // Where the name ends is told by what follows: the longest that leaves that right.
+      var length = name.prefix(Self.appBytesMax).prefix { isAppByte($0) }.count
+      while length > 0 {
+        if let told = match(name.dropFirst(length), following, told) { return told }
+        length -= 1
+      }
+      return nil
+    }
+  }
+
+  /// Bytes of an app's name.
+  private static let appBytesMax = 64
 
   /// `12.ndjson` of `12.3.ndjson`; nil when the name has no number before its extension.
   private static func withoutNumber(_ name: String) -> String? {

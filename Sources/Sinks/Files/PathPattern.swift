@@ -1,9 +1,9 @@
 import Clocks
 
-/// A path with parts of a time in it: `/data/%Y/%m/%d/%H.ndjson`. The time is UTC.
+/// A path with parts of a time, and perhaps an app, in it: `/data/%app/%Y/%m/%d/%H.ndjson`. The time is UTC.
 ///
-/// `%Y` is the year in four digits; `%m`, `%d`, `%H` and `%M` are month, day, hour and minute in two; `%%` is a percent
-/// sign.
+/// `%Y` is the year in four digits; `%m`, `%d`, `%H` and `%M` are month, day, hour and minute in two; `%app` is the app's
+/// name; `%%` is a percent sign.
 public struct PathPattern: Sendable, Equatable {
   /// A part of a time, the coarsest first.
   enum Unit: Int, Sendable, CaseIterable, Comparable {
@@ -17,6 +17,9 @@ public struct PathPattern: Sendable, Equatable {
   enum Part: Sendable, Equatable {
     case literal(String)
     case time(Unit)
+    case app
+
+    var isLiteral: Bool { if case .literal = self { true } else { false } }
   }
 
   /// As it was read.
@@ -68,6 +71,12 @@ public struct PathPattern: Sendable, Equatable {
       case "d": unit = .day
       case "H": unit = .hour
       case "M": unit = .minute
+      case "a" where rest.hasPrefix("pp"):
+        rest = rest.dropFirst(2)
+        if !literal.isEmpty { parts.append(.literal(literal)) }
+        literal = ""
+        parts.append(.app)
+        continue
       default:
         throw PathPatternError(description: "holds the unknown field %\(letter.map(String.init) ?? "")")
       }
@@ -79,8 +88,25 @@ public struct PathPattern: Sendable, Equatable {
     return parts
   }
 
-  /// The path for a moment.
-  func path(at moment: Timestamp) -> String {
+  /// Whether each app has files of its own.
+  var namesApp: Bool { components.joined().contains(.app) }
+
+  /// An app's name as it stands in a file's: letters, digits, `_` and `-`, anything else replaced.
+  static func fileName(ofApp app: String) -> String {
+    String(app.unicodeScalars.map { isAppByte(UInt8(exactly: $0.value) ?? 0) ? Character($0) : "_" })
+  }
+
+  static func isAppByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+
+  /// The path for a moment and an app.
+  func path(at moment: Timestamp, app: String = "") -> String {
     let date = moment.calendarDate
     var out = ""
     for component in components {
@@ -88,6 +114,7 @@ public struct PathPattern: Sendable, Equatable {
       for part in component {
         switch part {
         case .literal(let text): out += text
+        case .app: out += Self.fileName(ofApp: app)
         case .time(let unit):
           let digits = String(date[unit])
           out += String(repeating: "0", count: max(0, unit.digits - digits.utf8.count)) + digits

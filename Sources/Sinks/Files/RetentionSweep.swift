@@ -4,26 +4,27 @@ import Records
 /// Looks through the directories of a pattern and removes the files that are too old, and the directories that leaves empty.
 ///
 /// Only what matches the pattern in every component is looked at. Symbolic links are followed in the part of the path that
-/// has no time in it, and left alone behind that.
+/// has no field in it, and left alone behind that.
 struct RetentionSweep {
   let pattern: PathPattern
   let policy: RetentionPolicy
   let system: FileSystem
   let now: Timestamp
-  /// The file that is written to.
-  let openPath: String?
+  /// The files that are written to.
+  let openPaths: Set<String>
 
   private(set) var removedFiles = 0
   private(set) var removedBytes = 0
   /// The first thing that went wrong; the sweep goes on after it.
   private(set) var error: FileError?
 
-  init(_ pattern: PathPattern, _ policy: RetentionPolicy, on system: FileSystem, now: Timestamp, openPath: String?) {
+  init(_ pattern: PathPattern, _ policy: RetentionPolicy, on system: FileSystem, now: Timestamp, openPaths: Set<String>)
+  {
     self.pattern = pattern
     self.policy = policy
     self.system = system
     self.now = now
-    self.openPath = openPath
+    self.openPaths = openPaths
   }
 
   mutating func run() { _ = visit("", component: 0, PathPattern.NamedTime()) }
@@ -34,7 +35,7 @@ struct RetentionSweep {
     for name in names(in: directory, component: index) {
       guard let time = pattern.match(name, component: index, after: told) else { continue }
       let path = "\(directory)/\(name)"
-      if index < pattern.components.count - 1, !hasTime(index) { return visit(path, component: index + 1, time) }
+      if index < pattern.components.count - 1, !hasField(index) { return visit(path, component: index + 1, time) }
       guard let facts = attempt({ (system) throws(FileError) in try system.facts(of: path) }) ?? nil else { continue }
       if index == pattern.components.count - 1 {
         if facts.isRegular, remove(path, facts, time) { hasRemoved = true }
@@ -45,21 +46,21 @@ struct RetentionSweep {
     return hasRemoved
   }
 
-  /// A directory above the first component with a time in it isn't listed: it may hold anything.
+  /// A directory above the first component with a field in it isn't listed: it may hold anything.
   private mutating func names(in directory: String, component index: Int) -> [String] {
-    if index < pattern.components.count - 1, !hasTime(index) {
+    if index < pattern.components.count - 1, !hasField(index) {
       return [pattern.components[index].map { if case .literal(let text) = $0 { text } else { "" } }.joined()]
     }
     return attempt { (system) throws(FileError) in try system.list(directory.isEmpty ? "/" : directory) } ?? []
   }
 
-  private func hasTime(_ index: Int) -> Bool {
-    pattern.components[index].contains { if case .time = $0 { true } else { false } }
+  private func hasField(_ index: Int) -> Bool {
+    pattern.components[index].contains { !$0.isLiteral }
   }
 
   private mutating func remove(_ path: String, _ facts: FileFacts, _ time: PathPattern.NamedTime) -> Bool {
     let modified = Timestamp(milliseconds: facts.modifiedMilliseconds)
-    guard policy.removes(named: time.end, modified: modified, isOpen: path == openPath, now: now),
+    guard policy.removes(named: time.end, modified: modified, isOpen: openPaths.contains(path), now: now),
       attempt({ (system) throws(FileError) in try system.remove(path) }) != nil
     else { return false }
     removedFiles += 1

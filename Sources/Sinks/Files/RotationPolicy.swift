@@ -17,7 +17,7 @@ struct RotationPolicy: Sendable, Equatable {
   /// 0 or less: no slots.
   var every: Duration
 
-  /// Where the files of a sink have got to.
+  /// Where the files of a sink, or of one app of it, have got to.
   struct State: Sendable, Equatable {
     /// The newest `received_at` so far: what names files.
     var newest: Timestamp
@@ -41,8 +41,8 @@ struct RotationPolicy: Sendable, Equatable {
   }
 
   /// The file to begin when none is open, or the open one has ended.
-  func next(after state: State) -> (path: String, from: Int) {
-    let path = pattern.path(at: state.newest)
+  func next(after state: State, app: String = "") -> (path: String, from: Int) {
+    let path = pattern.path(at: state.newest, app: app)
     guard path == state.path else { return (path, 0) }
     return (path, state.isEnded ? state.number + 1 : state.number)
   }
@@ -53,8 +53,8 @@ struct RotationPolicy: Sendable, Equatable {
   }
 
   /// Whether the file last written is the one to go on with.
-  func continues(_ path: String, _ state: State) -> Bool {
+  func continues(_ path: String, _ state: State, app: String = "") -> Bool {
     guard let base = state.path, !state.isEnded else { return false }
-    return base == pattern.path(at: state.newest) && RecordFile.numbered(base, state.number) == path
+    return base == pattern.path(at: state.newest, app: app) && RecordFile.numbered(base, state.number) == path
   }
 }

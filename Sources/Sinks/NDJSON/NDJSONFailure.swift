@@ -5,7 +5,7 @@ import Records
 enum NDJSONFailure: Error, CustomStringConvertible {
   case file(FileError)
   case log(LogError)
-  case position(NDJSONPositionError)
+  case position(LinePositionError)
   case diskLow
   /// The file is not what it was: lines that are not acknowledged went with it. No failure, but a reason to read them again.
   case left(RecordFile.Place)

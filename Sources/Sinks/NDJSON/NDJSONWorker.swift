@@ -5,8 +5,8 @@ import Records
 
 /// Writes a sink's events into line files, a step at a time: what the sink's thread does, without the thread.
 ///
-/// Exactly once: events are read, written, synced, and only then acknowledged and committed together with the file's
-/// length. Whatever fails in between, the file is cut back to the committed length and the events are read again. A new
+/// Exactly once: events are read, written, synced, and only then acknowledged and committed together with the files'
+/// lengths. Whatever fails in between, every file is cut back to its committed length and the events are read again. A new
 /// file is committed, empty, before the first line goes into it.
 ///
 /// Not thread-safe; lives on the sink's thread. Blocks in file calls.
@@ -14,9 +14,13 @@ final class NDJSONWorker: SinkWorker {
   /// Lines are synced at latest so long after they were written, or when so many bytes wait for it.
   static let syncInterval: Duration = .seconds(1)
   static let syncBytes = 8 << 20
-  /// How often the file is looked for under its name, and the disk's free space asked about.
+  /// How often the files are looked for under their names, and the disk's free space asked about.
   static let lookInterval: Duration = .seconds(1)
   static let readLimit = ReadLimit(events: 1000, bytes: 256 * 1024)
+  /// Files that are open at once; an app that is silent needs none.
+  static let openFilesMax = 64
+  /// Apps whose place is remembered; past it the longest silent ones begin another file when they come back.
+  static let appsMax = 2048
 
   let reader: SinkReader
   let policy: RotationPolicy
@@ -24,15 +28,13 @@ final class NDJSONWorker: SinkWorker {
   let system: FileSystem
   let clock: WallClock
   let logger: Logger
-  private let isDiskLow: @Sendable () -> Bool
-
+  let isDiskLow: @Sendable () -> Bool
   let lines: RecordLines
 
-  /// Where the files have got to; nil until the position was read.
-  var state: RotationPolicy.State?
-  var file: RecordFile?
-  /// When the open file ends, by the newest `received_at`.
-  var fileEnd = Timestamp(milliseconds: .min)
+  /// Each app's files, or those of all under no name; nil until the position was read.
+  var files: [String: LineFiles]?
+  /// Counts batches.
+  var turn = 0
   /// Something was acknowledged, or a file begun or left, since the last commit.
   var needsCommit = false
   /// After a failure: what was written and not committed is to be cut off and read again.
@@ -78,74 +80,19 @@ final class NDJSONWorker: SinkWorker {
     }
   }
 
-  /// Settles what is written, as the last thing before the file is closed.
+  /// Settles what is written, as the last thing before the files are closed.
   func finish() {
     do throws(NDJSONFailure) {
       if !needsRewind { try settle() }
-      if needsCommit { try commit() }
     } catch {
       _ = noteFailure(error, .now)
     }
-    file = nil
+    files = nil
   }
 
   private func isSyncDue(_ now: ContinuousClock.Instant) -> Bool {
     guard let syncDue else { return false }
-    return now >= syncDue || (file?.unsyncedBytes ?? 0) >= Self.syncBytes
-  }
-
-  /// - Returns: false when there was nothing to read.
-  private func writeBatch(_ now: ContinuousClock.Instant) throws(NDJSONFailure) -> Bool {
-    do throws(LogError) {
-      guard try reader.read(Self.readLimit) else { return false }
-    } catch {
-      throw .log(error)
-    }
-    let (batch, events) = (reader.batch, reader.batch.events)
-    lines.removeAll()
-    var unwritten = events.startIndex
-    for index in events.indices {
-      if mustBegin(events[index].receivedAt) {
-        try write(events[unwritten..<index])
-        try begin()
-        unwritten = index
-      }
-      let before = lines.count
-      lines.append(events[index], app: batch.app(of: events[index]), bytes: batch.bytes(of: events[index]))
-      guard let length = file?.length, !policy.fits(line: lines.count - before, into: length + before) else { continue }
-      try write(events[unwritten..<index], bytes: before)
-      try begin()
-      unwritten = index
-    }
-    try write(events[unwritten...])
-    reader.noteRest()
-    if syncDue == nil { syncDue = now + Self.syncInterval }
-    return true
-  }
-
-  /// Moves the time that names files on; tells whether it leaves the open file behind.
-  private func mustBegin(_ receivedAt: Timestamp) -> Bool {
-    guard let newest = state?.newest else { return true }
-    if receivedAt > newest { state?.newest = receivedAt }
-    return file == nil || max(receivedAt, newest) >= fileEnd
-  }
-
-  /// Writes lines of events in one go, and takes them out of the buffer.
-  private func write(_ events: ArraySlice<StoredEvent>, bytes: Int? = nil) throws(NDJSONFailure) {
-    guard let file, !events.isEmpty else { return }
-    let count = bytes ?? lines.count
-    do throws(FileError) {
-      try file.append(UnsafeRawBufferPointer(rebasing: lines.bytes[..<count]))
-    } catch {
-      throw .file(error)
-    }
-    lines.removeFirst(count)
-    reader.note(events)
-  }
-
-  private func settle() throws(NDJSONFailure) {
-    try synchronize()
-    if needsCommit { try commit() }
+    return now >= syncDue || files?.values.reduce(0) { $0 + ($1.current?.unsyncedBytes ?? 0) } ?? 0 >= Self.syncBytes
   }
 
   /// Lets go of the oldest events when the sink is too far behind, also while it can't write: that is when it falls behind.
@@ -153,14 +100,21 @@ final class NDJSONWorker: SinkWorker {
     if needsRewind { reader.rewind() } else { try settle() }
     do throws(LogError) {
       try reader.dropBehind()
-      try subscription.commit(attachment: nil)
+      // What is acknowledged and not yet committed must not be without its files' lengths. Before the position was read
+      // there is no such thing.
+      if files == nil { try subscription.commit(attachment: nil) }
     } catch {
       throw .log(error)
     }
+    try commit()
   }
 
   private func lookAround() throws(NDJSONFailure) {
-    if let file, (try? file.look()) != .unchanged { try settle() }
+    let isChanged = files?.values.contains { files in
+      guard let file = files.current, file.open != nil else { return false }
+      return (try? file.look(on: system)) != .unchanged
+    }
+    if isChanged == true { try settle() }
     guard isDiskLow() else { return }
     try settle()
     throw .diskLow
@@ -170,7 +124,7 @@ final class NDJSONWorker: SinkWorker {
     guard let retention, sweepDue.map({ now >= $0 }) ?? true else { return }
     let isFirst = sweepDue == nil
     sweepDue = now + RetentionPolicy.interval
-    if isFirst, let newest = (state ?? (try? NDJSONPosition(subscription.attachment))?.state)?.newest,
+    if isFirst, let newest = (try? LinePosition(subscription.attachment))?.apps.map(\.state.newest).max(),
       RetentionPolicy.waitsForClock(newest: newest, now: clock.now)
     {
       logger.warning(
@@ -178,7 +132,9 @@ final class NDJSONWorker: SinkWorker {
         about: subscription.destination, ["newest": .text(newest.description), "clock": .text(clock.now.description)])
       return
     }
-    var sweep = RetentionSweep(policy.pattern, retention, on: system, now: clock.now, openPath: file?.path)
+    var sweep = RetentionSweep(
+      policy.pattern, retention, on: system, now: clock.now,
+      openPaths: Set(files?.values.compactMap { $0.current?.path } ?? []))
     sweep.run()
     if sweep.removedFiles > 0 {
       logger.info(
