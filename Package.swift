@@ -76,13 +76,18 @@ let package = Package(
         "Observability",
         "Records",
       ]),
+    room(
+      "Replay",
+      [
+        "Archive", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "Ingest", "JSON", "Observability", "Records",
+      ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
         "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Delivery", "EventLog", "EventsAPI",
         "HTTPClient",
-        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Sinks", "StandIn",
+        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
       ]),
     room(
       "Commands",
@@ -94,12 +99,17 @@ let package = Package(
 
     // Tests, one target a room, and the whole program end to end.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+    .executableTarget(
+      name: "archive-speed",
+      dependencies: [
+        "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
+      ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery"),
     tests("Sinks"),
-    tests("StandIn"), tests("Relay"), tests("Commands"),
+    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
   ],

@@ -125,6 +125,16 @@ final class DeadLetterFiles {
       if remove(name, facts.length, isOld: isOld) { total -= facts.length }
     }
     size = total
+    removeOrphans()
+  }
+
+  /// Removes what is noted of files that are there no longer.
+  private func removeOrphans() {
+    let all = (try? system.list(directory)) ?? []
+    let files = Set(all)
+    for name in all where name.hasSuffix(ReplayedLetters.ending) {
+      if !files.contains(String(name.dropLast(ReplayedLetters.ending.count))) { try? system.remove(path(name)) }
+    }
   }
 
   /// Whether files may go for their age. Not at once when at the start even the newest is old: the clock may be wrong, and

@@ -5,6 +5,7 @@ import EventLog
 public enum SinkRegistry {
   public static let types: [any SinkType] = [
     NDJSONSinkType(),
+    ArchiveSinkType(),
     WebhookSinkType(),
   ]
 

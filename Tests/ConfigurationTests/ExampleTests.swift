@@ -23,9 +23,10 @@ import Testing
       .init(
         name: "raw", type: "ndjson",
         options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson"))),
+      .init(name: "audit", type: "archive", options: ArchiveOptions(directory: "\(root)Config/data/archive")),
       .init(name: "hook", type: "webhook", options: hook),
     ]
-    expected.sinks[1].common.maxBehind = WebhookOptions.maxBehindUsual
+    expected.sinks[2].common.maxBehind = WebhookOptions.maxBehindUsual
     #expect(configuration == expected)
   }
 

@@ -39,6 +39,9 @@ extension ArchiveWriter {
       newest: newest, tools: opening.tools)
     do throws(FileError) {
       try finish(files)
+      if let part = memory?.part, memory?.head.archive != archive {
+        notes.append(.missing(file: part.name.lines, first: part.first, last: part.last))
+      }
       try continuePart(files, memory: memory?.head.archive == archive ? memory : nil)
       try directory.sync()
     } catch {

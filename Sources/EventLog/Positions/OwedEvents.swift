@@ -27,6 +27,11 @@ public struct OwedEvents: Sendable, Equatable {
 }
 
 extension FileLog {
+  /// A destination's own record, as last committed.
+  public func attachment(of destination: String) -> JSONValue? {
+    keeper.all.first { $0.destination == destination }?.attachment
+  }
+
   /// What a destination is owed now; nil when it isn't known.
   public func owed(by destination: String) -> OwedEvents? {
     keeper.all.first { $0.destination == destination }.map { OwedEvents($0.snapshot().record) }
