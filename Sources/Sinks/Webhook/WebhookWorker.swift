@@ -55,6 +55,8 @@ final class WebhookWorker: SinkWorker {
   var committedDeadLetters: FileMark?
   /// The record on disk, or the position, is older than what is here.
   var needsCommit = false
+  /// Nothing waits.
+  var isIdle = false
   /// When the gathered events have waited enough for more.
   var lingerUntil: ContinuousClock.Instant?
 
@@ -117,7 +119,11 @@ final class WebhookWorker: SinkWorker {
       if needsCommit { try commit() }
       return .rest(until: reader.isBounded ? min(moment, now + Self.lookInterval) : moment)
     }
-    if case .gathering = phase, let step = try gather(now, settles) { return step }
+    if case .gathering = phase, let step = try gather(now, settles) {
+      isIdle = body.isEmpty && step != .again
+      return step
+    }
+    isIdle = false
     guard case .ready(let id) = phase else { return .again }
     if needsCommit { try commit() }
     return .busy(until: send(id, now))
@@ -169,9 +175,12 @@ extension WebhookWorker {
     if let failure {
       return SinkCondition(failure: failure, state: .failing, retryAt: pausedUntilWall, lastError: lastError)
     }
-    var condition = SinkCondition(failure: state.notice?.detail, state: state.notice?.state, lastError: lastError)
+    var notice = state.notice
+    // What failed was given up, and nothing waits for another try.
+    if isIdle, notice?.state == .waiting || notice?.state == .foreign { notice = nil }
+    var condition = SinkCondition(failure: notice?.detail, state: notice?.state, lastError: lastError)
     switch phase {
-    case .gathering, .ready: condition.retryAt = state.delay?.retryAt
+    case .gathering, .ready: if let retryAt = state.delay?.retryAt, retryAt > clock.now { condition.retryAt = retryAt }
     case .inFlight, .burying: break
     }
     return condition

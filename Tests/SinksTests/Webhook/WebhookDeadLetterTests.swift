@@ -58,10 +58,29 @@ struct WebhookDeadLetterTests {
     #expect(letter["status"]?.isNull == true && letter["message"]?.string?.contains("refused") == true)
     // The next batch waits its turn.
     #expect(bench.receiver.requests.count == 3)
+    #expect(bench.worker.condition.state == .waiting && bench.worker.condition.retryAt != nil)
     bench.passDelay()
     bench.run()
+    #expect(bench.worker.condition.retryAt == nil)
     bench.answer(200)
     #expect(bench.settled == Tally([.gaveUp: 3, .delivered: 1]))
+  }
+
+  @Test("leave a sink that owes nothing any more without a complaint, but for the last error")
+  func nothingLeft() {
+    bench.options.retry = WebhookRetry(initial: .seconds(5), max: .seconds(5), giveUpAfter: .seconds(5))
+    bench.restart()
+    bench.add(1)
+    bench.run()
+    bench.answer(500)
+    bench.passDelay()
+    bench.run()
+    bench.answer(500)
+    #expect(bench.settled == Tally([.gaveUp: 1]))
+    bench.passDelay()
+    bench.run()
+    #expect(bench.worker.condition.state == nil && bench.worker.condition.failure == nil)
+    #expect(bench.worker.condition.retryAt == nil && bench.worker.condition.lastError?.contains("500") == true)
   }
 
   @Test(
