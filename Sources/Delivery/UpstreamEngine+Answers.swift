@@ -213,7 +213,7 @@ extension UpstreamEngine {
     } else {
       context.logger.info("events wait for another try", about: UpstreamContext.destination, fields)
     }
-    delay(lane, length, state, detail)
+    delay(lane, length, state, detail, isAsked: asked != nil || isRateLimited)
   }
 
   /// Something of our own failed: it is tried again soon.
@@ -225,10 +225,11 @@ extension UpstreamEngine {
   }
 
   private func delay(
-    _ lane: DeliveryLane, _ length: Duration, _ state: DestinationStatus.State, _ detail: String
+    _ lane: DeliveryLane, _ length: Duration, _ state: DestinationStatus.State, _ detail: String, isAsked: Bool = false
   ) {
     lane.state.wait(
-      LaneDelay(length: length, state: state, detail: detail, now: now, wallNow: context.clock.now))
+      LaneDelay(
+        length: length, state: state, detail: detail, now: now, wallNow: context.clock.now, isAsked: isAsked))
     lane.notice = DeliveryLane.Notice(state: state, detail: detail)
     lane.needsRewind = true
     board.change { $0.lastError = "\(lane.app): \(detail)" }

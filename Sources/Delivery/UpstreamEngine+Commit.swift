@@ -32,7 +32,7 @@ extension UpstreamEngine {
 
   /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
   func commit() throws(LogError) {
-    if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(app: $0.app) } }
+    if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(of: $0.lane, app: $0.app) } }
     // (A bare nil would become JSON's null here.)
     let attachment: JSONValue? = isRecordDirty ? .some(record.json) : .none
     try subscription.commit(attachment: attachment)

@@ -69,7 +69,7 @@ public final class RecordLines {
     guard var end = buffer.baseAddress.map({ $0 + used }) else { return }
     let start = end
     end = Self.put(head, at: end)
-    end = Self.put(event.sequence, at: end)
+    end = Self.put(event.original, at: end)
     if !extra.isEmpty { end = Self.put(extra, at: end) }
     end = Self.put(Self.eventName, at: end)
     if event.index.flags.contains(.lineBreaks) {

@@ -4,6 +4,7 @@ import Configuration
 import EventLog
 import Glibc
 import Observability
+import Replay
 
 /// The relay: takes events in, keeps them, and sends them on, until it is told to stop.
 public final class Daemon: Sendable {
@@ -57,7 +58,8 @@ public final class Daemon: Sendable {
       let storage = try Storage(configuration, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
       let destinations = try Destinations(self, storage, upstreamURL: standIn?.url ?? configuration.upstream.url)
-      let listeners = try Listeners(self, storage, destinations, standIn: standIn)
+      let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
+      let listeners = try Listeners(self, storage, destinations, replays: replays, standIn: standIn)
 
       destinations.start()
       try listeners.start()
@@ -74,6 +76,7 @@ public final class Daemon: Sendable {
       let deadline = ContinuousClock.now + configuration.shutdownGrace
       logger.info("stopping", ["grace": .seconds(configuration.shutdownGrace.seconds)])
       await listeners.stopIngest(until: deadline)
+      await replays.stop()
       await destinations.stop(until: deadline)
       await standIn?.stop()
       await listeners.stopAdmin()

@@ -78,7 +78,9 @@ final class Destinations: Sendable {
   }
 
   /// Whether events of an app wait to go upstream.
-  func isOwed(app name: String) -> Bool { upstreamSubscription.pending(.app(name)).events > 0 }
+  func isOwed(app name: String) -> Bool {
+    [Lane.app(name), .replayed(name)].contains { upstreamSubscription.pending($0).events > 0 }
+  }
 
   /// How many of the events that wait to go upstream come within a day of the 7 days past which it clamps them.
   func clampRisk(at now: Timestamp) -> Int {
@@ -86,6 +88,11 @@ final class Destinations: Sendable {
   }
 
   var statuses: [DestinationStatus] { all.map(\.status) }
+
+  /// The types of those that are configured, by name.
+  var types: [String: String] {
+    Dictionary(all.filter { !($0 is RemovedSink) }.map { ($0.name, $0.type) }) { first, _ in first }
+  }
 
   /// Flushes all at once; counts what went to the upstream.
   func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {

@@ -5,6 +5,7 @@ import HTTPServer
 import Ingest
 import JSON
 import Observability
+import Replay
 import Synchronization
 
 /// The two doors: ingest and admin.
@@ -14,7 +15,9 @@ final class Listeners: Sendable {
   private let admin: HTTPServer
   private let facts: RelayFacts
 
-  init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, standIn: EmbeddedStandIn?) throws {
+  init(
+    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, replays: ReplayDesk, standIn: EmbeddedStandIn?
+  ) throws {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
     senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
@@ -31,7 +34,10 @@ final class Listeners: Sendable {
       handler: AdminHandler(
         access: AdminAccess(
           listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
-        metrics: daemon.metrics, relay: AdminHandler.Relay(facts, reloader)), logger: daemon.logger)
+        metrics: daemon.metrics,
+        relay: AdminHandler.Relay(
+          facts, reloader, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)))),
+      logger: daemon.logger)
     registerMetrics(daemon, destinations)
   }
 
@@ -39,7 +45,8 @@ final class Listeners: Sendable {
     ProcessMetrics.register(in: daemon.metrics)
     RelayMetrics.register(
       in: daemon.metrics, version: RelayVersion.current, clock: daemon.clock,
-      connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses })
+      connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses },
+      removedLetters: { destinations.deadLetters.removedLetters })
     let clampRisk = Remembered(for: .seconds(60)) { destinations.clampRisk(at: daemon.clock.now) }
     daemon.metrics.gauge(
       "event_relay_clamp_risk_events", "Waiting events within 24 h of the 7 days past which the upstream clamps them."
@@ -113,18 +120,18 @@ final class RelayFacts: Sendable {
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
         ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
-        destinations: destinations.statuses))
+        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters))
   }
 
   func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }
 }
 
 extension AdminHandler.Relay {
-  init(_ facts: RelayFacts, _ reloader: Reloader) {
+  init(_ facts: RelayFacts, _ reloader: Reloader, _ replays: ReplayRoutes) {
     self.init(
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
-      reload: { await reloader.reload(by: "POST /reload") })
+      reload: { await reloader.reload(by: "POST /reload") }, replays: replays)
   }
 }
 

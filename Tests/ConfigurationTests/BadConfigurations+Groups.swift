@@ -209,8 +209,7 @@ extension BadConfiguration {
       "1: apps[0].protocol: comes with a later version of event-relay; remove it",
       "1: apps[0].upstream: comes with a later version of event-relay; remove it"),
     .init(
-      "log: { retain: 1h }\nupstream: { concurrency: 1, on_refused_key: hold, on_expired: send, order: arrival }",
-      "1: log.retain: comes with a later version of event-relay; remove it",
+      "log: {}\nupstream: { concurrency: 1, on_refused_key: hold, on_expired: send, order: arrival }",
       "2: upstream.concurrency: comes with a later version of event-relay; remove it",
       "2: upstream.on_refused_key: comes with a later version of event-relay; remove it",
       "2: upstream.on_expired: comes with a later version of event-relay; remove it",

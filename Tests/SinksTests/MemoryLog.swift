@@ -86,6 +86,7 @@ final class MemorySubscription: Subscription {
     batch.removeAll()
     let (events, fails) = log.state.withLock { ($0.events, $0.failsRead) }
     if fails { throw LogError("the log can't be read") }
+    guard lane == .all else { return false }
     return state.withLock { state in
       var bytes = 0
       while state.cursor < events.count, batch.events.count < limit.events, bytes < limit.bytes {
@@ -98,7 +99,9 @@ final class MemorySubscription: Subscription {
     }
   }
 
-  func rewind(_ lane: Lane) { state.withLock { $0.cursor = $0.acknowledged } }
+  func rewind(_ lane: Lane) { if lane == .all { rewind() } }
+
+  private func rewind() { state.withLock { $0.cursor = $0.acknowledged } }
 
   func acknowledge(_ lane: Lane, _ range: ClosedRange<UInt64>, _ tally: Tally) {
     state.withLock { state in
