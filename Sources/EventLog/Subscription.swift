@@ -195,13 +195,13 @@ public struct Ledger: Sendable, Equatable {
     self.waiting = waiting
   }
 
+  /// Gone by a rule the user chose.
+  public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] }
   /// Events that were given up and not put back since, by reason.
   public func deadLettered(_ reason: Outcome) -> UInt64 { settled[reason] - min(settled[reason], putBack[reason]) }
 
   public var deadLettered: UInt64 { Outcome.allCases.reduce(0) { $1.isDeadLetter ? $0 + deadLettered($1) : $0 } }
   /// Past events that were sent again, dead letters that were put back left out.
   public var sentAgain: UInt64 { replayed - min(replayed, putBack.total) }
-  /// Gone by a rule the user chose.
-  public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] }
   public var isBalanced: Bool { accepted + replayed == settled.total + waiting }
 }
