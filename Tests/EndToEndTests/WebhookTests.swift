@@ -221,11 +221,12 @@ extension EndToEnd {
       #expect(!receiver.outputText.contains("events"))
       let relay = try await RelayProcess(
         directory, settings(try ScriptedUpstream(), hook: url, "\(shown), ca_file: \(server.certificate)"))
-      #expect(try await relay.flush() == 0)
-      let counts = receiver.outputText.split(separator: "\n").dropFirst().compactMap {
-        (try? JSONValue(parsing: String($0)))?["events"]?.integer(as: Int.self)
+      let said = await receiver.output.wait { said in
+        let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").dropFirst()
+        let counts = lines.compactMap { (try? JSONValue(parsing: String($0)))?["events"]?.integer(as: Int.self) }
+        return counts.reduce(0, +) == 3
       }
-      #expect(counts.reduce(0, +) == 3, "\(receiver.outputText)")
+      #expect(said != nil, "\(receiver.outputText)")
       #expect(receiver.outputText.contains("\"has_certificate\": true"))
       #expect(try await relay.stop() == 0)
     }
