@@ -155,6 +155,27 @@ struct ReplayQueueTests {
     #expect(read.contains(app: "a", 21))
   }
 
+  @Test("a queue whose files were removed leaves what waited in it counted as lost, and goes on")
+  func filesRemoved() throws {
+    var log = try fixture.open()
+    var sink = try log.subscribe("sink", origin: .oldest)
+    for i in 0..<10 { log.put(i..<i + 1) }
+    try replay(log, 1...10, to: "sink")
+    sink.acknowledge(.allReplayed, 1...4, Tally(.delivered, 4))
+    try sink.commit(attachment: nil)
+    log.close()
+    for name in try RealDisk().list(directory.file("replays/sink/log")) {
+      try RealDisk().unlink(directory.file("replays/sink/log/\(name)"))
+    }
+    log = try fixture.open()
+    sink = try log.subscribe("sink", origin: .oldest)
+    #expect(
+      sink.ledger == Ledger(accepted: 10, settled: Tally([.delivered: 4, .lost: 6]), waiting: 10, replayed: 10))
+    try replay(log, 1...2, to: "sink")
+    #expect(try sink.readAll(.allReplayed).map(\.sequence) == [11, 12])
+    #expect(sink.ledger.isBalanced)
+  }
+
   @Test("a discarded destination leaves nothing of its replays behind")
   func discarded() throws {
     let log = try fixture.open()
