@@ -85,7 +85,7 @@ let package = Package(
     room(
       "Relay",
       [
-        "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Delivery", "EventLog", "EventsAPI",
+        "Apps", "Archive", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Delivery", "EventLog", "EventsAPI",
         "HTTPClient",
         "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
       ]),

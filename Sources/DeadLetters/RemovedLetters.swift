@@ -78,7 +78,11 @@ struct RemovedLetters: Sendable, Equatable {
   }
 
   /// Reads the counts, and settles a removal that a crash interrupted.
-  static func read(_ directory: String, _ system: FileSystem, _ logger: Logger = .silent) -> RemovedLetters {
+  ///
+  /// - Parameter mends: whether what such a removal left may be removed; false changes nothing on disk.
+  static func read(
+    _ directory: String, _ system: FileSystem, _ logger: Logger = .silent, mends: Bool = true
+  ) -> RemovedLetters {
     let path = "\(directory)/\(fileName)"
     guard let bytes = try? system.readWhole(path) else { return RemovedLetters() }
     let json = try? JSONValue(parsing: bytes)
@@ -100,7 +104,7 @@ struct RemovedLetters: Sendable, Equatable {
       let isThere = (try? system.facts(of: "\(directory)/\(intent.witness)")) ?? nil
       if isThere == nil { removed.add(intent) }
       // A copy that never took the file's place.
-      if isThere != nil, intent.witness.hasSuffix(DeadLetterDrop.temporaryEnding) {
+      if mends, isThere != nil, intent.witness.hasSuffix(DeadLetterDrop.temporaryEnding) {
         try? system.remove("\(directory)/\(intent.witness)")
       }
       removed.intent = nil

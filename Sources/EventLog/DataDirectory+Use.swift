@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 
 extension DataDirectory {
   /// Whether a relay runs in the directory. Changes nothing; false when there is no such directory.
@@ -8,5 +9,13 @@ extension DataDirectory {
     defer { Glibc.close(descriptor) }
     // The lock, when it is got, goes with the descriptor.
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+  }
+}
+
+extension DataDirectory {
+  /// The instance's id of a directory that is only looked at; nil when there is none that can be read.
+  public static func instanceID(in path: String) -> String? {
+    guard let bytes = try? RealDisk().readWhole("\(path)/instance", limit: 4096) else { return nil }
+    return (try? JSONValue(parsing: bytes))?["id"]?.string
   }
 }

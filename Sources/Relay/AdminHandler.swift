@@ -18,6 +18,8 @@ final class AdminHandler: HTTPHandler {
     var reload: @Sendable () async -> ReloadOutcome
     /// What is served about past events.
     var replays: ReplayRoutes
+    /// One event's story.
+    var passport: PassportRoute
   }
 
   /// Bytes of a body that the admin listener takes: few of its requests have one.
@@ -66,6 +68,10 @@ final class AdminHandler: HTTPHandler {
       return .answer(
         Self.error(.methodNotAllowed("\(exchange.path) is asked with \(allowed)."), [("Allow", allowed)]))
     }
+    if PassportRoute.isItsPath(exchange.path) {
+      if exchange.method == "GET" || exchange.method == "HEAD" { return .readBody(limit: Self.bodyMax) }
+      return .answer(Self.error(.methodNotAllowed("/events/ID is asked with GET, HEAD."), [("Allow", "GET, HEAD")]))
+    }
     guard let resource = Resource(rawValue: exchange.path) else {
       return .answer(Self.error(.notFound("Nothing is served at this path.")))
     }
@@ -97,6 +103,7 @@ final class AdminHandler: HTTPHandler {
           HTTPResponse(status: 200, headers: [("Content-Type", "application/x-ndjson")], body: lines))
       case .failure(let error): exchange.respond(Self.error(error))
       }
+    case nil where PassportRoute.isItsPath(exchange.path): relay.passport.handle(exchange)
     case nil: relay.replays.handle(exchange)
     }
   }

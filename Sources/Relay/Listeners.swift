@@ -36,7 +36,11 @@ final class Listeners: Sendable {
           listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
         metrics: daemon.metrics,
         relay: AdminHandler.Relay(
-          facts, reloader, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)))),
+          facts, reloader, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)),
+          PassportRoute { id, deadline in
+            try PassportSearch(daemon.configuration, dataDirectory: storage.directory) { storage.log.view }
+              .run(id, until: deadline)
+          })),
       logger: daemon.logger)
     registerMetrics(daemon, destinations)
   }
@@ -120,18 +124,19 @@ final class RelayFacts: Sendable {
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
         ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
-        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters))
+        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
+        heldBytes: storage.log.heldBytes))
   }
 
   func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }
 }
 
 extension AdminHandler.Relay {
-  init(_ facts: RelayFacts, _ reloader: Reloader, _ replays: ReplayRoutes) {
+  init(_ facts: RelayFacts, _ reloader: Reloader, _ replays: ReplayRoutes, _ passport: PassportRoute) {
     self.init(
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
-      reload: { await reloader.reload(by: "POST /reload") }, replays: replays)
+      reload: { await reloader.reload(by: "POST /reload") }, replays: replays, passport: passport)
   }
 }
 

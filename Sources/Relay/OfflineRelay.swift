@@ -41,7 +41,8 @@ public final class OfflineRelay: Sendable {
       StatusReport.Facts(
         version: RelayVersion.current, relay: directory.instanceID, uptime: .zero, now: WallClock.system.now,
         ingestAddresses: [], adminAddress: "", standInAddress: nil, health: .closed, log: log.statistics,
-        destinations: subscriptions.map(status(of:)), removedLetters: deadLetters.removedLetters))
+        destinations: subscriptions.map(status(of:)), removedLetters: deadLetters.removedLetters,
+        heldBytes: log.heldBytes))
   }
 
   var deadLetters: DeadLetterStore {

@@ -27,6 +27,7 @@ enum RelayMetrics {
         }
       }
     }
+    LedgerMetrics.register(in: metrics, statuses: statuses)
     metrics.gauge("event_relay_build_info", "Always 1; the version stands in the label.", [("version", version)]) { 1 }
     metrics.gauge("event_relay_ingest_connections", "Connections of senders that are open.") { Double(connections()) }
     perDestination(metrics, statuses, clock)

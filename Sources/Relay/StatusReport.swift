@@ -18,6 +18,8 @@ enum StatusReport {
     var destinations: [DestinationStatus]
     /// Of each destination, the dead letters that went without being sent.
     var removedLetters: [String: [DeadLetterRemoval: Int]] = [:]
+    /// Bytes of the log that each destination keeps from being freed.
+    var heldBytes: [String: Int] = [:]
   }
 
   static func json(_ facts: Facts) -> JSONValue {
@@ -68,6 +70,7 @@ enum StatusReport {
       "oldest_pending_seconds": JSONValue(
         status.pending.oldestReceivedAt.map { max(0, (facts.now - $0).seconds) } ?? 0),
       "retry_at": JSONValue(status.retryAt?.description), "last_error": JSONValue(status.lastError),
+      "held_bytes": JSONValue(facts.heldBytes[status.name] ?? 0),
       "ledger": ledger(status.ledger, facts.removedLetters[status.name]),
       "lanes": .array(
         status.lanes.map { lane in

@@ -30,10 +30,12 @@ struct RelayContact: Sendable {
 
   /// The answer's JSON object.
   ///
-  /// - Parameter timeout: until the whole answer is there.
+  /// - Parameters:
+  ///   - timeout: until the whole answer is there.
+  ///   - accepted: the statuses whose JSON is an answer and no failure.
   func ask(
     _ method: String, _ path: String, body: JSONValue? = nil, timeout: Duration = .seconds(10),
-    over client: any HTTPSending
+    accepting accepted: Set<Int> = [200], over client: any HTTPSending
   ) async -> Result<JSONValue, Problem> {
     var problem = Problem.notRunning(
       "no relay runs with this configuration: admin.listen leaves the port to the system, and no relay has written "
@@ -45,7 +47,7 @@ struct RelayContact: Sendable {
           method: method, url: address.url + path, headers: headers, body: body.map { RequestBody($0.utf8) },
           timeout: timeout, connectTimeout: .seconds(5),
           unixSocket: address.unixSocket))
-      switch read(answer, address) {
+      switch read(answer, address, accepted) {
       case .success(let value): return .success(value)
       case .failure(let failure):
         problem = failure
@@ -81,14 +83,16 @@ struct RelayContact: Sendable {
     }
   }
 
-  private func read(_ answer: Result<HTTPAnswer, TransportFailure>, _ address: Address) -> Result<JSONValue, Problem> {
+  private func read(
+    _ answer: Result<HTTPAnswer, TransportFailure>, _ address: Address, _ accepted: Set<Int>
+  ) -> Result<JSONValue, Problem> {
     switch answer {
     case .failure(let failure):
       let text = "no relay answers at \(address.shown), the admin address: \(failure)"
       return .failure(failure.kind == .connect || failure.kind == .resolve ? .notRunning(text) : .failed(text))
     case .success(let answer):
       let value = try? JSONValue(parsing: answer.body)
-      if answer.status == 200, let value { return .success(value) }
+      if accepted.contains(answer.status), let value { return .success(value) }
       let words = value?["message"]?.string.map { ": \(PrintableText.of($0))" } ?? ""
       guard answer.status == 401 else {
         return .failure(

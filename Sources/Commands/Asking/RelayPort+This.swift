@@ -28,5 +28,11 @@ extension RelayPort {
         return ["the data directory can't be looked at: \(error)"]
       }
     },
+    doctor: { configuration, faults, isDeep, status in
+      Doctor(configuration, faults: faults, isDeep: isDeep, status: status).examine()
+    },
+    offlinePassport: { configuration, id, timeout in
+      try PassportSearch.offline(configuration, id: id, timeout: timeout)
+    },
     adminAddress: { AddressBook(directory: $0)?.admin })
 }

@@ -32,6 +32,17 @@ struct RelayPort: Sendable {
   /// What waits in the data directory and doesn't fit the configuration, a sentence each: for an app that was removed,
   /// for another upstream, of another instance.
   var misfits: @Sendable (RelayConfiguration) -> [String]
+  /// Looks the relay over, whether it runs or not: the report as `doctor --json` prints it. Blocks.
+  var doctor:
+    @Sendable (
+      _ configuration: RelayConfiguration, _ faults: [String], _ isDeep: Bool,
+      _ status: @escaping @Sendable () -> JSONValue?
+    ) -> JSONValue = { _, _, _, _ in ["ok": true, "checks": []] }
+  /// One event's story as `GET /events/ID` would tell it, from the files in a data directory in which no relay runs; nil
+  /// when there are none. Throws what keeps them from being read.
+  var offlinePassport:
+    @Sendable (_ configuration: RelayConfiguration, _ id: String, _ timeout: Duration) throws -> JSONValue? =
+      { _, _, _ in nil }
   /// Where a relay that runs in this data directory says that its admin listener is, `127.0.0.1:40123`.
   var adminAddress: @Sendable (_ dataDirectory: String) -> String?
 

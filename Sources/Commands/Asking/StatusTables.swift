@@ -61,7 +61,8 @@ enum StatusTables {
     var table = Table([
       .init("destination"), .init("type"), .init("state"), .init("waiting", isNumber: true),
       .init("oldest", isNumber: true), .init("delivered", isNumber: true), .init("dead", isNumber: true),
-      .init("dropped", isNumber: true), .init("lost", isNumber: true), .init("retry at"),
+      .init("dropped", isNumber: true), .init("lost", isNumber: true), .init("holds", isNumber: true),
+      .init("retry at"),
     ])
     for destination in destinations {
       let ledger = destination["ledger"]
@@ -70,10 +71,16 @@ enum StatusTables {
         destination["name"]?.string ?? "", destination["type"]?.string ?? "", destination["state"]?.string ?? "",
         number(destination["pending"]), oldest > 0 ? duration(oldest) : "", number(ledger?["delivered"]),
         number(ledger?["dead_lettered"]), number(ledger?["dropped"]), number(ledger?["lost"]),
-        destination["retry_at"]?.string ?? "",
+        held(destination), destination["retry_at"]?.string ?? "",
       ])
     }
     return table
+  }
+
+  /// How much of the log the destination keeps from being freed.
+  private static func held(_ destination: JSONValue) -> String {
+    guard let bytes = destination["held_bytes"]?.integer(as: Int.self), bytes > 0 else { return "" }
+    return SizeText.rounded(bytes)
   }
 
   /// The apps of destinations that have several, or one that doesn't just run.

@@ -46,7 +46,7 @@ struct ReplayJournal: Equatable {
 
   init() {}
 
-  private init?(_ json: JSONValue) {
+  init?(_ json: JSONValue) {
     guard let counts = json["put_back"]?.members else { return nil }
     for count in counts {
       guard let outcome = Outcome(rawValue: count.key), let number: UInt64 = count.value.integer() else { return nil }

@@ -1,0 +1,114 @@
+import Archive
+import Clocks
+import Configuration
+import DeadLetters
+import EventLog
+import EventsAPI
+import JSON
+import Records
+import Sinks
+
+/// Puts one event's whole story together: from the log, the positions, the dead letters and the archives.
+///
+/// Works on a running relay and on files alone, and changes nothing. Bounded in time: what there was no time for is said.
+/// Blocks on the disk.
+public struct PassportSearch {
+  let configuration: RelayConfiguration
+  let dataDirectory: String
+  /// Asked for when the search begins.
+  let view: () throws(LogError) -> LogView
+
+  init(
+    _ configuration: RelayConfiguration, dataDirectory: String, view: @escaping () throws(LogError) -> LogView
+  ) {
+    self.configuration = configuration
+    self.dataDirectory = dataDirectory
+    self.view = view
+  }
+
+  /// Of the files of a relay that doesn't run.
+  ///
+  /// - Returns: nil when there are none.
+  public static func offline(
+    _ configuration: RelayConfiguration, id: String, timeout: Duration
+  ) throws -> JSONValue? {
+    let directory = configuration.dataDirectory
+    guard ((try? FileSystem.system.facts(of: "\(directory)/log")) ?? nil) != nil else { return nil }
+    let search = PassportSearch(configuration, dataDirectory: directory) { () throws(LogError) in
+      try LogView.read(directory)
+    }
+    return try search.run(id, until: .now + timeout)
+  }
+
+  /// - Parameter id: a UUID.
+  /// - Throws: when the log or the dead letters can't be read.
+  func run(_ id: String, until deadline: ContinuousClock.Instant) throws -> JSONValue {
+    guard let numbers = EventIDText.numbers(id) else { throw PassportError.noID(id) }
+    let view = try view()
+    var search = EventSearch(high: numbers.high, low: numbers.low, deadline: deadline)
+    search.run(view)
+    let letters = try DeadLetterReader(directory: "\(dataDirectory)/dead-letters").find(
+      until: deadline, mayBe: { EventIDText.occurs(numbers, in: $0) },
+      isID: { EventIDText.numbers($0).map { $0 == numbers } ?? false })
+    var copies = PassportCopies()
+    copies.add(search.hits, letters.letters)
+    var archives: [JSONValue] = []
+    var left = PassportBounds(log: search.extent, letters: letters.extent)
+    for sink in configuration.sinks {
+      guard let options = sink.options as? ArchiveOptions else { continue }
+      archives.append(try lookInto(options.directory, sink.name, numbers, deadline, &copies, &left))
+    }
+    let judge = DestinationStory(
+      view: view, configuration: configuration, removed: DeadLetterRemovals.counts("\(dataDirectory)/dead-letters"))
+    return [
+      "event_id": .string(id.lowercased()), "found": .bool(!copies.all.isEmpty),
+      "copies": .array(copies.all.map { Self.json($0, judge) }),
+      "looked_at": left.json(archives), "not_looked_at": .array(left.sentences.map(JSONValue.string)),
+    ]
+  }
+
+  private func lookInto(
+    _ directory: String, _ sink: String, _ id: (high: UInt64, low: UInt64), _ deadline: ContinuousClock.Instant,
+    _ copies: inout PassportCopies, _ left: inout PassportBounds
+  ) throws -> JSONValue {
+    var members: [JSONValue.Member] = [.init("sink", .string(sink)), .init("directory", .string(directory))]
+    do throws(ArchiveError) {
+      var search = try ArchiveSearch(directory, id, until: deadline)
+      try search.run(known: copies.all.map(\.sequence))
+      copies.add(search.records, of: sink)
+      left.archivesLeft += search.extent.filesLeft
+      members.append(.init("files", JSONValue(search.extent.files)))
+      members.append(.init("files_left", JSONValue(search.extent.filesLeft)))
+    } catch {
+      switch error {
+      case .noDirectory, .noManifest(_, hasFiles: false): members.append(.init("files", 0))
+      default:
+        left.failures.append("the archive \(directory) of sink \(sink): \(error)")
+        members.append(.init("error", .string("\(error)")))
+      }
+    }
+    return .object(members)
+  }
+
+  private static func json(_ copy: EventCopy, _ judge: DestinationStory) -> JSONValue {
+    [
+      "seq": JSONValue(copy.sequence), "app": .string(copy.app), "kind": .string(copy.kind),
+      "received_at": .string(copy.receivedAt), "clamped": copy.isClamped.map { .bool($0) } ?? .null,
+      "log": copy.hit.map { ["segment": .string($0.segment), "offset": JSONValue($0.offset)] } ?? .null,
+      "destinations": .array(judge.states(of: copy).map(\.json)),
+      "replays": .array(
+        copy.replays.map {
+          ["destination": .string($0.destination), "state": .string($0.waits ? "waiting" : "settled")]
+        }),
+    ]
+  }
+}
+
+/// Why there is no passport.
+enum PassportError: Error, CustomStringConvertible {
+  case noID(String)
+
+  var description: String {
+    "an event_id is a UUID such as 0d9f6a3e-5c1b-4f7a-9e2d-8b4c6f1a2e30: 32 hex digits in groups of 8-4-4-4-12"
+  }
+}
