@@ -61,7 +61,9 @@ extension EndToEnd {
         try await group.waitForAll()
       }
       #expect(try await relay.flush() == 0)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
       let report = try await verify(directory)
       #expect(report["missing_numbers"] == 0 && report["open_files"]?.array == [] && report["notes"]?.array == [])
       let cat = try await eventRelay("archive", "cat", directory.file("archive"))

@@ -74,7 +74,9 @@ extension EndToEnd {
       let all = try await run("dead-letters", "list", "--all", "--json", "--limit", "5000").output
       #expect(all.split(separator: "\n").count == 3000)
       #expect(all.split(separator: "\n").allSatisfy { $0.contains(#""replayed":true"#) })
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("another key sends them as the app that has it, and is seen nowhere; one that nobody has is an error")
@@ -144,7 +146,10 @@ extension EndToEnd {
       #expect(sinkLines(directory, "data/dead-letters").count == 1)
       books = try await ledger(relay)
       #expect(books["dead_lettered"] == 51, "\(books)")
+      // (The key is still refused; but for that all is well.)
+      #expect(try await doctor(directory).faults.map(\.name) == ["destination upstream"])
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
       let dry = try await run("dead-letters", "replay", "--dry-run")
       #expect(dry.exitCode == 0 && dry.output == "1 event would be sent to upstream\n", "\(dry)")
     }

@@ -39,7 +39,9 @@ extension EndToEnd {
       #expect(listed.output.contains(events[1].id) && listed.output.contains("too_many_event_names"))
       let exported = try await eventRelay("dead-letters", "export", "--config", directory.file("relay.yaml"))
       #expect(exported.output.contains(String(decoding: events[1].bytes, as: UTF8.self)))
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("a refusal with the API's error object is final: the batch is dead-lettered with status and code")
@@ -156,7 +158,9 @@ extension EndToEnd {
       #expect(try await relay.post(TestEvent.batch([TestEvent(1)]), key: nil).status == 200)
       #expect(try await relay.post(TestEvent.batch([TestEvent(2)]), key: "unknown").status == 401)
       try await upstream.refuses(1)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
       upstream.behave { _ in .accept() }
       let before = upstream.record.value.requests.count
       let again = try await RelayProcess(directory, settings("aso_wk_new"))

@@ -46,7 +46,9 @@ extension EndToEnd {
       #expect(await upstream.hasTaken(senders.acceptedIDs.filter { !Self.isBad($0) }))
       #expect(try await relay.flush() == 0)
       try await check(relay, directory, upstream, senders)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
       let verified = try await eventRelay("log", "verify", directory.file("data"))
       #expect(verified.exitCode == 0, "\(verified.output)\(verified.errors)")
     }
@@ -79,7 +81,9 @@ extension EndToEnd {
       try upstream.listenAgain()
       #expect(try await relay.flush() == 0)
       try await checkDrops(relay, directory, upstream, senders)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     private func checkDrops(

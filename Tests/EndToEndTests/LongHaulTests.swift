@@ -69,7 +69,9 @@ extension EndToEnd {
       #expect(try await relay.flush() == 0)
       try await checkBooks(relay, directory, senders)
       checkArrivals(upstream, senders)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
       let verified = try await eventRelay("log", "verify", directory.file("data"))
       #expect(verified.exitCode == 0, "\(verified.output)\(verified.errors)")
     }

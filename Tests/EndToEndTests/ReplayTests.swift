@@ -83,7 +83,9 @@ extension EndToEnd {
       try await wait(relay, "again") { $0["waiting"] == 0 }
       let books = try await ledger(relay, "again")
       #expect(books["replayed"] == 6000 && books["accepted"] == 900 && books["delivered"] == 6900)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
 
       let lines = sinkLines(directory, "again")
       #expect(lines.map(number).filter { $0 <= 6000 } == Array(1...6000))
@@ -123,7 +125,9 @@ extension EndToEnd {
       #expect(numbers.filter { $0 % 4 == 1 }.sorted() == stride(from: 1, to: 2000, by: 4).flatMap { [$0, $0] })
       let audit = readLines(directory.file("data/audit.ndjson")).filter { $0.contains(#""action":"replay""#) }
       #expect(audit.count == 2)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("to the upstream it says how many the 7-day rule would clamp; what is waiting anyway isn't sent twice")
@@ -182,7 +186,9 @@ extension EndToEnd {
       #expect(lines.map(number) == stride(from: 1, through: 700, by: 7).map { $0 })
       #expect(lines.map(event) == past.enumerated().filter { $0.offset % 7 == 0 }.map(\.element.bytes))
       #expect(try await ledger(relay, "again")["replayed"] == 100)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
   }
 }

@@ -142,7 +142,9 @@ extension EndToEnd {
       let other = try await destination("other", of: relay) { $0["pending"]?.integer() == 0 }
       #expect(other["ledger"]?["delivered"] == 500 && other["ledger"]?["filtered"] == 1500)
       #expect(sinkLines(directory, "other").count == 500)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
   }
 }

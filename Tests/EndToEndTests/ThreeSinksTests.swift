@@ -66,7 +66,9 @@ extension EndToEnd {
       while try await relay.flush() > 0 {}
       #expect(await taken.wait(within: .seconds(300)) { $0.count >= accepted.count } == accepted)
       try await checkBooks(relay)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
       try await checkFiles(senders)
     }
 

@@ -55,7 +55,9 @@ extension EndToEnd {
       #expect(numbers.value.filter { $0 <= 250 }.sorted() == (1...250).flatMap { [$0, $0] })
       let again = receiver.record.value.requests.dropFirst(first.count)
       #expect(Set(again.map(\.webhookID)).isDisjoint(with: first.map(\.webhookID)))
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("its dead letters are put back, and taken once the receiver takes them")
@@ -82,7 +84,9 @@ extension EndToEnd {
       #expect(Set(taken.value) == Set(events.map(\.id)))
       while try await relay.destination("hook")["pending"]?.integer() != 0 { await Task.yield() }
       #expect(taken.value.count == 5)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
   }
 }

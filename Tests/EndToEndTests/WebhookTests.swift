@@ -96,7 +96,9 @@ extension EndToEnd {
       #expect(try await relay.flush() == 0)
       let numbers = receiver.record.value.requests.dropFirst(failed.count).flatMap(\.numbers)
       #expect(Set(numbers) == Set(1...120))
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("killed again and again, every event arrives, and one id never stands for two contents")
@@ -133,7 +135,9 @@ extension EndToEnd {
       #expect(bodies.values.contains { $0.count > 1 })
       let hook = try await relay.destination("hook")
       #expect(hook["ledger"]?["waiting"]?.integer() == 0 && hook["ledger"]?["dead_lettered"]?.integer() == 0)
+      try await expectWell(directory)
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("a receiver that hangs delays neither the upstream, nor a file, nor the answer to a sender, nor a stop")
@@ -172,7 +176,10 @@ extension EndToEnd {
       #expect(metrics.contains(#"event_relay_destination_request_seconds_count{destination="hook"}"#))
       let status = try await relay.admin("GET", "/status").text
       #expect(!status.contains("hunter2") && !relay.process.errorText.contains("hunter2"))
+      // (That the receiver refuses is wrong; but for that all is well.)
+      #expect(try await doctor(directory).faults.map(\.name) == ["destination hook"])
       #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
 
     @Test("a receiver that is gone gets nothing any more until the configuration is read again")

@@ -88,14 +88,21 @@ public struct Doctor: Sendable {
     for destination in status?["destinations"]?.array ?? [] {
       let name = destination["name"]?.string ?? "?"
       let state = destination["state"]?.string ?? "?"
-      let words = [state, destination["detail"]?.string, destination["last_error"]?.string].compactMap { $0 }
-      let detail = words.joined(separator: ": ")
+      let detail = Self.sentence(of: destination, state)
       checks.append(
         state == "running" || state == "waiting"
           ? .ok("destination \(name)", detail)
           : .wrong("destination \(name)", detail, "the sentence says what to do; event-relay status shows each app"))
     }
     return checks
+  }
+
+  /// The state, what it means and what failed last, once each.
+  private static func sentence(of destination: JSONValue, _ state: String) -> String {
+    var text = state
+    for more in [destination["detail"]?.string, destination["last_error"]?.string].compactMap({ $0 })
+    where !text.contains(more) && !more.isEmpty { text += ": \(more)" }
+    return text
   }
 
   private func clock(_ view: LogView) -> DoctorCheck {
