@@ -20,7 +20,7 @@ import Testing
     "dropped_events":0,"corrupt_records":2},"destinations":[
     {"name":"upstream","type":"upstream","state":"waiting","detail":"the upstream said\\u001b[2J wait","pending":12,
     "oldest_pending_seconds":61.2,"retry_at":"2026-11-30T08:01:00.000Z","last_error":"HTTP 503",
-    "ledger":{"accepted":20,"delivered":5,"waiting":12,"dead_lettered":3,"dropped":0,"lost":0},
+    "held_bytes":1468006,"ledger":{"accepted":20,"delivered":5,"waiting":12,"dead_lettered":3,"dropped":0,"lost":0},
     "lanes":[{"app":"ios","state":"waiting","detail":"HTTP 503","pending":12,"retry_at":null}]},
     {"name":"raw","type":"ndjson","state":"running","detail":null,"pending":0,"oldest_pending_seconds":0,
     "retry_at":null,"last_error":null,"ledger":{"delivered":20,"dead_lettered":0,"dropped":0,"lost":0},"lanes":[]}],
@@ -41,9 +41,9 @@ import Testing
         damaged          2 records of the log; event-relay log verify says where
         accepted         20 events
 
-        DESTINATION  TYPE      STATE    WAITING  OLDEST  DELIVERED  DEAD  DROPPED  LOST  RETRY AT
-        upstream     upstream  waiting       12    1m1s          5     3        0     0  2026-11-30T08:01:00.000Z
-        raw          ndjson    running        0       -         20     0        0     0  -
+        DESTINATION  TYPE      STATE    WAITING  OLDEST  DELIVERED  DEAD  DROPPED  LOST    HOLDS  RETRY AT
+        upstream     upstream  waiting       12    1m1s          5     3        0     0  1.4 MiB  2026-11-30T08:01:00.000Z
+        raw          ndjson    running        0       -         20     0        0     0        -  -
 
         DESTINATION  APP  STATE    WAITING  RETRY AT
         upstream     ios  waiting       12  -

@@ -15,6 +15,7 @@ extension EndToEnd {
       "log_corrupt_records_total", "destination_pending_events", "destination_oldest_pending_seconds",
       "destination_delivered_events_total", "destination_attempts_total", "destination_request_seconds",
       "destination_retry_seconds", "dead_letter_events_total", "clamp_risk_events", "config_last_reload_success",
+      "destination_ledger_events",
     ]
 
     /// A page's samples by name and labels.
@@ -57,6 +58,11 @@ extension EndToEnd {
         #"destination_pending_events{destination="upstream"}"#: 0,
         #"destination_attempts_total{destination="upstream",outcome="delivered"}"#: 1,
         #"dead_letter_events_total{destination="upstream",reason="rejected"}"#: 1,
+        #"destination_ledger_events{destination="upstream",column="accepted"}"#: 3,
+        #"destination_ledger_events{destination="upstream",column="delivered"}"#: 2,
+        #"destination_ledger_events{destination="upstream",column="dead_lettered"}"#: 1,
+        #"destination_ledger_events{destination="upstream",column="waiting"}"#: 0,
+        #"destination_ledger_events{destination="raw",column="lost"}"#: 0,
         "log_dropped_events_total": 0, "log_corrupt_records_total": 0,
       ]
       for (name, value) in expected {
@@ -182,6 +188,8 @@ extension EndToEnd {
       #expect(destination["state"] == "waiting")
       #expect(destination["ledger"]?["accepted"]?.integer() == 1)
       #expect(destination["ledger"]?["waiting"]?.integer() == 1)
+      // What waits holds the log, and it is said who.
+      #expect(try #require(destination["held_bytes"]?.integer(as: Int.self)) > 0)
       let table = try await eventRelay("status", "--config", directory.file("relay.yaml"))
       #expect(table.exitCode == 0, "\(table.errors)")
       #expect(table.output.contains("upstream") && table.output.contains("waiting"))

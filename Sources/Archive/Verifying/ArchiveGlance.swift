@@ -58,9 +58,10 @@ public struct ArchiveGlance: Sendable, Equatable {
       let contents = chain.erasures[file.file]?.newest.contents ?? file.contents
       // A file gets its name after its line in the manifest; while lines are erased, either of two lengths is right.
       let isChanging = chain.endsInErasure && file.name == chain.lastErased
-      let names = [(file.name.lines, file.name.open.lines, contents.bytes, file.contents.bytes)] + [
-        (file.name.salts, file.name.open.salts, contents.saltsBytes, file.contents.saltsBytes)
-      ]
+      let names =
+        [(file.name.lines, file.name.open.lines, contents.bytes, file.contents.bytes)] + [
+          (file.name.salts, file.name.open.salts, contents.saltsBytes, file.contents.saltsBytes)
+        ]
       for (name, open, bytes, bytesBefore) in names {
         var length = try length(of: name, in: directory)
         if length == nil, file == chain.lastFile {

@@ -133,7 +133,7 @@ struct LogViewReader {
     let recovery = try SegmentRecovery(
       found.file, header, end: trailer?.footerOffset ?? found.size, knownEnd: knownEnd, floor: 0, names: opening.names)
     segment.directory = recovery.directory
-    segment.dataEnd = recovery.dataEnd
+    segment.dataEnd = sectorAligned(recovery.dataEnd)
     segment.endSequence = recovery.endSequence
     return segment
   }
