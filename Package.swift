@@ -62,7 +62,8 @@ let package = Package(
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
     room("Configuration", ["CYAML"]),
     room("Apps", ["CCrypto", "Clocks", "JSON", "Observability"]),
-    room("Ingest", ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability"]),
+    room("Ingest", ["Apps", "Clocks", "Dedupe", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Delivery",
       [
@@ -78,7 +79,7 @@ let package = Package(
     room(
       "Relay",
       [
-        "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Delivery", "EventLog", "EventsAPI",
+        "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery", "EventLog", "EventsAPI",
         "HTTPClient",
         "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Sinks", "StandIn",
       ]),
@@ -94,7 +95,8 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("EventLog"), tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
-    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery"),
+    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
+    tests("Delivery"),
     tests("Sinks"),
     tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(

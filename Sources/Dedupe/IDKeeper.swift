@@ -1,0 +1,164 @@
+import CPlatform
+import Clocks
+import Dispatch
+import EventLog
+import Glibc
+import Observability
+import Synchronization
+
+/// Keeps the memory of ids over restarts, on a thread of its own, and forgets the ids of events that went to the dead letters.
+public final class IDKeeper: Sendable {
+  /// The name of its place in the log; no sink may have it.
+  public static let destination = "dedupe"
+  /// What comes in meanwhile is recorded together.
+  static let interval: DispatchTimeInterval = .seconds(1)
+  static let retryInterval: DispatchTimeInterval = .seconds(5)
+
+  private let deduplication: Deduplication
+  private let journal: SharedJournal
+  private let clock: WallClock
+  private let logger: Logger
+  /// Signalled when events came, and when all is to end.
+  private let wake = DispatchSemaphore(value: 0)
+  private let stopping = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+  private let isStopped = Atomic(false)
+  private let hasProgress = Atomic(false)
+  private let own: Mutex<Own>
+
+  /// `@unchecked`: the recorder is handed over to the thread, once.
+  private struct Own: @unchecked Sendable {
+    var recorder: IDRecorder?
+    var isRunning = false
+  }
+
+  /// Takes up what is remembered: from the journal, and from the log where that ends. To be called before events are taken in.
+  ///
+  /// - Parameters:
+  ///   - directory: of the journal's files.
+  ///   - behindMax: bytes of the log that may be held while the journal can't be written.
+  /// - Throws: ``LogError`` when the journal can't be read, or a newer program wrote it.
+  public static func open(
+    _ deduplication: Deduplication, maxIDs: Int, log: any DurableLog, directory: String, behindMax: Int,
+    disk: any Disk = RealDisk(), clock: WallClock = .system, logger: Logger
+  ) throws(LogError) -> IDKeeper {
+    let subscription = try log.subscribe(destination, origin: .newest)
+    let window = Duration.milliseconds(deduplication.window)
+    let journal = SharedJournal(
+      directory: directory, plan: JournalPlan(window: window, maxIDs: maxIDs), disk: disk, clock: clock, logger: logger)
+    let now = clock.now
+    var forgotten: [IDRecord] = []
+    var known = 0
+    func restore(_ record: IDRecord) {
+      // A record from the future was made by a clock that was wrong: it counts as new, since forgetting it would be worse.
+      let age = max(.zero, now - record.at)
+      guard age < window else { return }
+      deduplication.restore(record.key, body: record.body, sequence: record.sequence, age: age.milliseconds)
+      known += 1
+    }
+    try journal.load { record in
+      switch record.kind {
+      case .stored: restore(record)
+      case .forgotten: forgotten.append(record)
+      }
+    }
+    for record in forgotten { _ = deduplication.forget(record.key, sequence: record.sequence) }
+    // What was forgotten before it was recorded must not come back when the log is read again.
+    let gone = Set(forgotten.map(\.sequence))
+    let recorder = IDRecorder(
+      subscription: subscription, journal: journal, window: window, behindMax: behindMax, clock: clock, logger: logger)
+    try recorder.replay { record in
+      if !gone.contains(record.sequence) { restore(record) }
+    }
+    logger.info("event ids are remembered", ["ids": .integer(known)])
+    return IDKeeper(deduplication, journal, recorder, subscription, clock, logger)
+  }
+
+  private init(
+    _ deduplication: Deduplication, _ journal: SharedJournal, _ recorder: sending IDRecorder,
+    _ subscription: any Subscription, _ clock: WallClock, _ logger: Logger
+  ) {
+    self.deduplication = deduplication
+    self.journal = journal
+    self.clock = clock
+    self.logger = logger
+    own = Mutex(Own(recorder: recorder))
+    subscription.onProgress { [weak self] in self?.noteProgress() }
+  }
+
+  /// On the log's writer thread: no more than a flag, and a signal when the thread sleeps.
+  private func noteProgress() {
+    if !hasProgress.exchange(true, ordering: .acquiringAndReleasing) { wake.signal() }
+  }
+}
+
+// The thread.
+extension IDKeeper {
+  /// Begins to record. Called once.
+  public func start() {
+    let code = OwnThread.start(name: "dedupe") { self.run() }
+    guard code != 0 else { return own.withLock { $0.isRunning = true } }
+    logger.error(
+      "event ids can't be recorded: no thread can be started", ["why": .text(String(cString: strerror(code)))])
+  }
+
+  /// Records what is there and ends, or gives up at the deadline.
+  public func stop(until deadline: ContinuousClock.Instant) {
+    isStopped.store(true, ordering: .releasing)
+    wake.signal()
+    stopping.signal()
+    guard own.withLock({ $0.isRunning }) else { return }
+    let left = max(.zero, deadline - .now)
+    _ = ended.wait(timeout: .now() + left.seconds)
+  }
+
+  private func run() {
+    defer { ended.signal() }
+    guard let recorder = own.withLock({ $0.recorder.take() }) else { return }
+    var isWell = recorder.catchUp()
+    while !isStopped.load(ordering: .acquiring) {
+      if isWell { wake.wait() }
+      _ = stopping.wait(timeout: .now() + (isWell ? Self.interval : Self.retryInterval))
+      hasProgress.store(false, ordering: .sequentiallyConsistent)
+      isWell = recorder.catchUp()
+    }
+  }
+}
+
+// What others tell it.
+extension IDKeeper {
+  /// Forgets events that went to the dead letters, so that their ids count again. Durably, before it returns, where the disk
+  /// lets it: to be called before they are acknowledged.
+  public func forget(app: String, _ events: some Sequence<StoredEvent>) {
+    let app = EventKey.hash(ofApp: app)
+    let now = clock.now
+    var records: [IDRecord] = []
+    for event in events where event.kind == .event {
+      let key = EventKey(app: app, idHigh: event.index.idHigh, idLow: event.index.idLow)
+      guard deduplication.forget(key, sequence: event.sequence) else { continue }
+      records.append(IDRecord(.forgotten, key, sequence: event.sequence, body: 0, at: max(now, event.receivedAt)))
+    }
+    guard !records.isEmpty else { return }
+    do {
+      try journal.writeSooner(records)
+    } catch {
+      logger.warning(
+        "that events went to the dead letters can't be noted now: a restart would take a corrected resend for a duplicate",
+        ["events": .integer(records.count), "why": .text(error.description)])
+    }
+  }
+
+  /// Removes all that is remembered over restarts: for a relay that doesn't remember any more.
+  public static func remove(from log: any DurableLog, directory: String, disk: any Disk = RealDisk()) throws(LogError) {
+    if log.knownDestinations.contains(destination) {
+      try log.subscribe(destination, origin: .newest).discard()
+    }
+    do throws(DiskError) {
+      for name in try disk.list(directory) where JournalFile.number(ofName: name) != nil {
+        try disk.unlink("\(directory)/\(name)")
+      }
+    } catch {
+      if !error.isMissing { throw LogError(error.description) }
+    }
+  }
+}
