@@ -56,6 +56,7 @@ let package = Package(
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
     room("Records", ["CPlatform", "Clocks", "EventLog", "JSON", "Observability"]),
+    room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
@@ -72,7 +73,8 @@ let package = Package(
     room(
       "Sinks",
       [
-        "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON", "Observability",
+        "Archive", "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON",
+        "Observability",
         "Records",
       ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
@@ -86,14 +88,20 @@ let package = Package(
     room(
       "Commands",
       [
-        "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer", "JSON",
-        "Observability", "Records", "Relay", "Sinks", "StandIn",
+        "Archive", "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer",
+        "JSON", "Observability", "Records", "Relay", "Sinks", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
     // Tests, one target a room, and the whole program end to end.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
-    tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("EventLog"), tests("EventsAPI"),
+    .executableTarget(
+      name: "archive-speed",
+      dependencies: [
+        "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
+      ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
+    tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
+    tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
     tests("Delivery"),

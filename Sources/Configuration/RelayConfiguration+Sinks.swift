@@ -21,6 +21,9 @@ extension RelayConfiguration {
         if let own = ownDirectories.first(where: { path.hasPrefix("\(dataDirectory)/\($0)/") }) {
           section.fault("path", "lies in data_dir/\(own), which is the relay's own; choose another directory")
         }
+        if path.hasSuffix("/"), "\(dataDirectory)/".hasPrefix(path) {
+          section.fault("path", "holds data_dir; it should be a directory of its own")
+        }
         paths.append((path, section.line(of: "path")))
       }
       sinks.append(sink)

@@ -163,5 +163,7 @@ public struct Ledger: Sendable, Equatable {
   }
 
   public var deadLettered: UInt64 { settled.counts.reduce(0) { $1.key.isDeadLetter ? $0 + $1.value : $0 } }
+  /// Gone by a rule the user chose.
+  public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] }
   public var isBalanced: Bool { accepted == settled.total + waiting }
 }

@@ -3,7 +3,7 @@ import Glibc
 /// A failed file operation: what, which path, why, and what to do.
 public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Operation: String, Sendable, CaseIterable {
-    case open, create, read, write, sync, cut, lock, inspect, list, remove
+    case open, create, read, write, sync, cut, lock, inspect, list, remove, rename
     case makeDirectory = "make directory"
     case syncDirectory = "sync directory"
   }

@@ -12,8 +12,10 @@ public struct FileSystem: Sendable {
   public static let system = FileSystem()
 
   /// Makes one call, again when a signal interrupts it.
+  ///
+  /// - Parameter path: what the call is about, for the error and for a test's fault.
   @discardableResult
-  func call<Result: FixedWidthInteger>(
+  public func call<Result: FixedWidthInteger>(
     _ operation: FileError.Operation, _ path: String, _ body: () -> Result
   ) throws(FileError) -> Result {
     if let code = fault?(operation, path), code != 0 { throw FileError(operation, path, code: code) }
@@ -37,7 +39,8 @@ public struct FileSystem: Sendable {
     return FileFacts(status)
   }
 
-  func facts(of descriptor: Int32, path: String) throws(FileError) -> FileFacts {
+  /// What `fstat` tells of an open file.
+  public func facts(of descriptor: Int32, path: String) throws(FileError) -> FileFacts {
     var status = stat()
     try call(.inspect, path) { fstat(descriptor, &status) }
     return FileFacts(status)
@@ -133,7 +136,7 @@ public struct FileFacts: Sendable, Equatable {
   /// When its contents last changed, in milliseconds since 1970.
   public var modifiedMilliseconds: Int64
 
-  init(_ status: stat) {
+  public init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     length = Int(status.st_size)

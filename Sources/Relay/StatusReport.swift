@@ -85,7 +85,11 @@ enum StatusReport {
       "accepted": JSONValue(ledger.accepted), "delivered": JSONValue(ledger.settled[.delivered]),
       "waiting": JSONValue(ledger.waiting), "dead_lettered": JSONValue(ledger.deadLettered),
       "dead_letter_reasons": .object(deadLettered), "filtered": JSONValue(ledger.settled[.filtered]),
-      "dropped": JSONValue(ledger.settled[.droppedLogFull]), "lost": JSONValue(ledger.settled[.lost]),
+      "dropped": JSONValue(ledger.dropped),
+      "dropped_reasons": [
+        "log_full": JSONValue(ledger.settled[.droppedLogFull]), "behind": JSONValue(ledger.settled[.droppedBehind]),
+      ],
+      "lost": JSONValue(ledger.settled[.lost]),
     ]
   }
 }

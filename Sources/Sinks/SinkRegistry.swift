@@ -4,7 +4,8 @@ import EventLog
 /// The sink types there are: a line each.
 public enum SinkRegistry {
   public static let types: [any SinkType] = [
-    NDJSONSinkType()
+    NDJSONSinkType(),
+    ArchiveSinkType(),
   ]
 
   /// Makes a configured sink, not started yet.

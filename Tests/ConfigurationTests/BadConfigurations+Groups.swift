@@ -146,7 +146,7 @@ extension BadConfiguration {
     .init(
       "sinks:\n  - {}",
       "2: sinks[0].name: is missing; every sink needs a name of 1 to 64 letters, digits, _ and -",
-      "2: sinks[0].type: is missing; it should be ndjson"),
+      "2: sinks[0].type: is missing; it should be ndjson or archive"),
     .init(
       "sinks: [{ type: ndjson }]",
       "1: sinks[0].name: is missing; every sink needs a name of 1 to 64 letters, digits, _ and -",
@@ -158,7 +158,7 @@ extension BadConfiguration {
     ),
     .init(
       "sinks: [{ name: a, type: csv }]",
-      "1: sinks[0].type: \"csv\" is not known; it should be ndjson"),
+      "1: sinks[0].type: \"csv\" is not known; it should be ndjson or archive"),
     .init(
       "sinks: [{ name: a, type: ndjson, path: \"%Y/%S\" }]",
       "1: sinks[0].path: \"%Y/%S\" holds the unknown field %S; it should be a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"
@@ -178,6 +178,18 @@ extension BadConfiguration {
     .init(
       "sinks: [{ name: a, type: ndjson, path: data/dead-letters/x }]",
       "1: sinks[0].path: lies in data_dir/dead-letters, which is the relay's own; choose another directory"),
+    .init(
+      "sinks: [{ name: a, type: archive }]",
+      "1: sinks[0].path: is missing; it should be a directory of its own, such as ./data/archive"),
+    .init(
+      "sinks: [{ name: a, type: archive, path: \"a/%Y\" }]",
+      "1: sinks[0].path: \"a/%Y\" holds a %: an archive is one directory, whose files bear the times in their names; it should be a directory of its own, such as ./data/archive"
+    ),
+    .init(
+      "sinks:\n  - { name: a, type: archive, path: data }\n  - { name: b, type: archive, path: data/log/x }",
+      "2: sinks[0].path: holds data_dir; it should be a directory of its own",
+      "3: sinks[1].path: the sink on line 2 writes to the same path; each needs its own",
+      "3: sinks[1].path: lies in data_dir/log, which is the relay's own; choose another directory"),
     .init(
       "sinks: [{ name: a, type: ndjson, path: x, rotate: { size: 1B, every: 0s }, retention: 1s }]",
       "1: sinks[0].rotate.size: \"1B\" is less than the least, 1KiB; it should be a size from 1KiB to 1024GiB, in B, KiB, MiB, GiB, kB, MB or GB",

@@ -19,7 +19,8 @@ import Testing
     expected.sinks = [
       .init(
         name: "raw", type: "ndjson",
-        options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson")))
+        options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson"))),
+      .init(name: "audit", type: "archive", options: ArchiveOptions(directory: "\(root)Config/data/archive")),
     ]
     #expect(configuration == expected)
   }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CCryptoStream.h"
+
 /// Writes the SHA-256 of `length` bytes to `digest`. Returns 1, or 0 when the library refused.
 int crypto_sha256(const void *bytes, size_t length, uint8_t digest[32]);
 

@@ -14,7 +14,7 @@ struct DeadLetterQuery {
   }
 
   /// A moment: a day (its begin, in UTC), a day and time with a zone, or a duration before now.
-  private static func moment(_ name: String, _ arguments: Arguments, now: Timestamp) throws(CommandFailure)
+  static func moment(_ name: String, _ arguments: Arguments, now: Timestamp) throws(CommandFailure)
     -> Timestamp?
   {
     guard let text = arguments[name] else { return nil }

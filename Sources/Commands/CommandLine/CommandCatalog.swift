@@ -4,6 +4,7 @@ import Configuration
 enum CommandCatalog {
   static let all: [Command] = [
     .run, .check, .upstream, .send, .validate, .status, .flush, .deadLettersList, .deadLettersShow, .deadLettersExport,
+    .archiveList, .archiveVerify, .archiveCat,
     .logInspect,
     .logVerify,
   ]

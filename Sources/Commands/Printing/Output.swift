@@ -44,6 +44,15 @@ final class Output: Sendable {
     }
   }
 
+  /// Prints a line as it is.
+  func print(bytes: UnsafeRawBufferPointer, terminator: UInt8) {
+    state.withLock { state in
+      state.buffer.append(contentsOf: bytes)
+      state.buffer.append(terminator)
+      if state.buffer.count >= Self.bufferMax { flush(&state) }
+    }
+  }
+
   /// Says something to standard error; results printed before stand before it.
   func error(_ text: String, terminator: String = "\n") {
     state.withLock { state in
