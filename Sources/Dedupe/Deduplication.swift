@@ -50,7 +50,7 @@ public final class Deduplication: Sendable {
   var window: Int64 { state.withLock { $0.window.window } }
 
   /// Ids remembered, and those that went before their time since there were too many.
-  var counts: (ids: Int, evicted: UInt64) { state.withLock { ($0.window.count, $0.window.evicted) } }
+  public var counts: (ids: Int, evicted: UInt64) { state.withLock { ($0.window.count, $0.window.evicted) } }
 
   /// Forgets an event, so that its id counts again.
   /// - Returns: false when it wasn't remembered.

@@ -13,6 +13,8 @@ public final class IDKeeper: Sendable {
   /// What comes in meanwhile is recorded together.
   static let interval: DispatchTimeInterval = .seconds(1)
   static let retryInterval: DispatchTimeInterval = .seconds(5)
+  /// How long after its deadline ``stop(until:)`` still waits.
+  static let stopGrace: Duration = .seconds(2)
 
   private let deduplication: Deduplication
   private let journal: SharedJournal
@@ -21,7 +23,6 @@ public final class IDKeeper: Sendable {
   /// Signalled when events came, and when all is to end.
   private let wake = DispatchSemaphore(value: 0)
   private let stopping = DispatchSemaphore(value: 0)
-  private let ended = DispatchSemaphore(value: 0)
   private let isStopped = Atomic(false)
   private let hasProgress = Atomic(false)
   private let own: Mutex<Own>
@@ -30,6 +31,8 @@ public final class IDKeeper: Sendable {
   private struct Own: @unchecked Sendable {
     var recorder: IDRecorder?
     var isRunning = false
+    /// Who waits for the thread's end.
+    var waiter: CheckedContinuation<Void, Never>?
   }
 
   /// Takes up what is remembered: from the journal, and from the log where that ends. To be called before events are taken in.
@@ -42,6 +45,17 @@ public final class IDKeeper: Sendable {
     _ deduplication: Deduplication, maxIDs: Int, log: any DurableLog, directory: String, behindMax: Int,
     disk: any Disk = RealDisk(), clock: WallClock = .system, logger: Logger
   ) throws(LogError) -> IDKeeper {
+    let (recorder, journal, subscription) = try restore(
+      deduplication, maxIDs: maxIDs, log: log, directory: directory, behindMax: behindMax, disk: disk, clock: clock,
+      logger: logger)
+    return IDKeeper(deduplication, journal, recorder, subscription, clock, logger)
+  }
+
+  /// As ``open(_:maxIDs:log:directory:behindMax:disk:clock:logger:)``, without a thread to go on with.
+  static func restore(
+    _ deduplication: Deduplication, maxIDs: Int, log: any DurableLog, directory: String, behindMax: Int,
+    disk: any Disk, clock: WallClock, logger: Logger
+  ) throws(LogError) -> (recorder: IDRecorder, journal: SharedJournal, subscription: any Subscription) {
     let subscription = try log.subscribe(destination, origin: .newest)
     let window = Duration.milliseconds(deduplication.window)
     let journal = SharedJournal(
@@ -71,7 +85,7 @@ public final class IDKeeper: Sendable {
       if !gone.contains(record.sequence) { restore(record) }
     }
     logger.info("event ids are remembered", ["ids": .integer(known)])
-    return IDKeeper(deduplication, journal, recorder, subscription, clock, logger)
+    return (recorder, journal, subscription)
   }
 
   private init(
@@ -96,32 +110,65 @@ public final class IDKeeper: Sendable {
 extension IDKeeper {
   /// Begins to record. Called once.
   public func start() {
+    own.withLock { $0.isRunning = true }
     let code = OwnThread.start(name: "dedupe") { self.run() }
-    guard code != 0 else { return own.withLock { $0.isRunning = true } }
+    guard code != 0 else { return }
+    own.withLock { $0.isRunning = false }
     logger.error(
       "event ids can't be recorded: no thread can be started", ["why": .text(String(cString: strerror(code)))])
   }
 
-  /// Records what is there and ends, or gives up at the deadline.
-  public func stop(until deadline: ContinuousClock.Instant) {
+  /// Records what is there and ends; a disk that hangs is waited for until a moment after the deadline.
+  public func stop(until deadline: ContinuousClock.Instant) async {
     isStopped.store(true, ordering: .releasing)
     wake.signal()
     stopping.signal()
-    guard own.withLock({ $0.isRunning }) else { return }
-    let left = max(.zero, deadline - .now)
-    _ = ended.wait(timeout: .now() + left.seconds)
+    var watchdog: Task<Void, any Error>?
+    await withCheckedContinuation { continuation in
+      let isOver = own.withLock { own in
+        if own.isRunning { own.waiter = continuation }
+        return !own.isRunning
+      }
+      if isOver { return continuation.resume() }
+      // Only now: one that is due at once must find whom to let go.
+      watchdog = Task { [weak self] in
+        try await Task.sleep(until: deadline + Self.stopGrace, clock: .continuous)
+        self?.letGo()
+      }
+    }
+    watchdog?.cancel()
+  }
+
+  private func letGo() {
+    let waiter = own.withLock { $0.waiter.take() }
+    waiter?.resume()
   }
 
   private func run() {
-    defer { ended.signal() }
+    defer {
+      own.withLock { $0.isRunning = false }
+      letGo()
+    }
     guard let recorder = own.withLock({ $0.recorder.take() }) else { return }
     var isWell = recorder.catchUp()
+    var told: (evicted: UInt64, at: ContinuousClock.Instant)?
     while !isStopped.load(ordering: .acquiring) {
       if isWell { wake.wait() }
       _ = stopping.wait(timeout: .now() + (isWell ? Self.interval : Self.retryInterval))
       hasProgress.store(false, ordering: .sequentiallyConsistent)
       isWell = recorder.catchUp()
+      tellEvictions(&told)
     }
+  }
+
+  /// Says, once an hour at most, that there are more ids than may be remembered.
+  private func tellEvictions(_ told: inout (evicted: UInt64, at: ContinuousClock.Instant)?) {
+    let evicted = deduplication.counts.evicted
+    guard evicted > told?.evicted ?? 0, .now - (told?.at ?? .now - .seconds(3600)) >= .seconds(3600) else { return }
+    told = (evicted, .now)
+    logger.warning(
+      "event ids are forgotten before their time: more than ingest.dedupe.max_ids come in within the window",
+      ["forgotten": .integer(Int(clamping: evicted))])
   }
 }
 

@@ -193,7 +193,7 @@ public final class IngestHandler: HTTPHandler {
   ) -> SenderLimit.Taken?? {
     guard let limit else { return .some(nil) }
     switch limit.take(events, of: app.name) {
-    case .taken(let taken): return taken
+    case .taken(let taken): return .some(taken)
     case .refused(let seconds):
       finish(exchange, route, started, .rateLimited(retryAfterSeconds: seconds))
       return nil

@@ -25,27 +25,34 @@ public final class SenderLimit: Sendable {
   }
 
   enum Decision: Sendable {
-    case taken(Taken)
+    /// With what was counted; nil without a limit.
+    case taken(Taken?)
     /// Seconds after which the request would fit.
     case refused(retryAfter: Int)
   }
 
-  private let perMinute: Int
+  private let perMinute: Atomic<Int>
   private let clock: @Sendable () -> Int64
   private let logger: Logger
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - perMinute: events; no less than a request may hold, else there are requests that never fit.
+  ///   - perMinute: events; no less than a request may hold, else there are requests that never fit; 0: no limit, and nothing is
+  ///     counted.
   ///   - clock: seconds on a clock that never runs backwards.
   public init(perMinute: Int, logger: Logger, clock: (@Sendable () -> Int64)? = nil) {
-    self.perMinute = perMinute
+    self.perMinute = Atomic(perMinute)
     self.logger = logger
     let start = ContinuousClock.now
     self.clock = clock ?? { (ContinuousClock.now - start).components.seconds }
   }
 
+  /// Puts another limit in place, at once.
+  public func change(perMinute: Int) { self.perMinute.store(perMinute, ordering: .relaxed) }
+
   func take(_ events: Int, of app: String) -> Decision {
+    let perMinute = perMinute.load(ordering: .relaxed)
+    guard perMinute > 0 else { return .taken(nil) }
     let second = clock()
     let (wait, isNews) = state.withLock { state in
       if state.apps.count >= state.sweepAt, state.apps[app] == nil {

@@ -14,7 +14,9 @@ final class Listeners: Sendable {
   private let admin: HTTPServer
   private let facts: RelayFacts
 
-  init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, standIn: EmbeddedStandIn?) throws {
+  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, standIn: EmbeddedStandIn?)
+    throws
+  {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
     senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
@@ -22,16 +24,18 @@ final class Listeners: Sendable {
       senders,
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
-        metrics: daemon.metrics), logger: daemon.logger)
-    reloader = Reloader(daemon, storage, destinations)
-    facts = RelayFacts(daemon, storage, destinations, ingest: ingest, standIn: standIn)
+        gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, metrics: daemon.metrics),
+      logger: daemon.logger)
+    reloader = Reloader(daemon, storage, intake, destinations)
+    facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
+    let drainer = Drainer(intake.gate, destinations, storage.audit, daemon.logger)
     let address = ListenAddress(configuration.admin.listen)
     admin = HTTPServer(
       HTTPServerConfiguration(listen: [address], maxConnections: 64),
       handler: AdminHandler(
         access: AdminAccess(
           listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
-        metrics: daemon.metrics, relay: AdminHandler.Relay(facts, reloader)), logger: daemon.logger)
+        metrics: daemon.metrics, relay: AdminHandler.Relay(facts, reloader, drainer)), logger: daemon.logger)
     registerMetrics(daemon, destinations)
   }
 
@@ -71,6 +75,7 @@ final class Listeners: Sendable {
 final class RelayFacts: Sendable {
   private let daemon: Daemon
   private let storage: Storage
+  private let intake: Intake
   private let destinations: Destinations
   private let ingest: HTTPServer
   private let standIn: EmbeddedStandIn?
@@ -79,10 +84,12 @@ final class RelayFacts: Sendable {
   private let adminAddress = Mutex("")
 
   init(
-    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, ingest: HTTPServer, standIn: EmbeddedStandIn?
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, ingest: HTTPServer,
+    standIn: EmbeddedStandIn?
   ) {
     self.daemon = daemon
     self.storage = storage
+    self.intake = intake
     self.destinations = destinations
     self.ingest = ingest
     self.standIn = standIn
@@ -102,7 +109,8 @@ final class RelayFacts: Sendable {
       ($0.pending.oldestReceivedAt?.milliseconds ?? .max) < ($1.pending.oldestReceivedAt?.milliseconds ?? .max)
     }
     return .ready(
-      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), waitedFor: waiting.map(\.name))
+      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), isDraining: intake.gate.isClosed,
+      waitedFor: waiting.map(\.name))
   }
 
   var whole: HealthReport { .whole(live: live, ready: ready, destinations: destinations.statuses) }
@@ -111,7 +119,8 @@ final class RelayFacts: Sendable {
     StatusReport.json(
       StatusReport.Facts(
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
-        ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
+        ingestAddresses: ingest.addresses.map(\.description), isDraining: intake.gate.isClosed,
+        adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
         destinations: destinations.statuses))
   }
@@ -120,11 +129,17 @@ final class RelayFacts: Sendable {
 }
 
 extension AdminHandler.Relay {
-  init(_ facts: RelayFacts, _ reloader: Reloader) {
+  init(_ facts: RelayFacts, _ reloader: Reloader, _ drainer: Drainer) {
     self.init(
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
-      reload: { await reloader.reload(by: "POST /reload") })
+      reload: { await reloader.reload(by: "POST /reload") },
+      drain: { (wish) async throws(RelayError) in
+        switch wish {
+        case .drain(let timeout): try await drainer.drain(for: timeout, by: "POST /drain")
+        case .stop: try drainer.stop(by: "POST /drain")
+        }
+      })
   }
 }
 

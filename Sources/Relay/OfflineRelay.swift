@@ -1,5 +1,6 @@
 import Clocks
 import Configuration
+import Dedupe
 import Delivery
 import EventLog
 import Glibc
@@ -26,7 +27,9 @@ public final class OfflineRelay: Sendable {
       directory: "\(path)/log", positions: "\(path)/positions", configuration: FileLogConfiguration(configuration.log),
       logger: .silent, metrics: MetricsRegistry())
     let log = log
-    subscriptions = try log.knownDestinations.map { try log.subscribe($0, origin: .newest) }
+    subscriptions = try log.knownDestinations.filter { $0 != IDKeeper.destination }.map {
+      try log.subscribe($0, origin: .newest)
+    }
   }
 
   public func close() {

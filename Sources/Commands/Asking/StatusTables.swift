@@ -23,6 +23,9 @@ enum StatusTables {
     if let listen = status["ingest"]?["listen"]?.array, !listen.isEmpty {
       rows.append(("takes events at", listen.compactMap(\.string).joined(separator: ", ")))
     }
+    if status["ingest"]?["draining"]?.bool == true {
+      rows.append(("drained", "takes no more events in; event-relay drain --stop ends that"))
+    }
     if let listen = status["admin"]?["listen"]?.string, !listen.isEmpty { rows.append(("admin at", listen)) }
     if let listen = status["stand_in"]?["listen"]?.string { rows.append(("stand-in at", listen)) }
     if let log = status["log"] { rows += self.log(log) }

@@ -108,7 +108,12 @@ struct DuplicateWindow: ~Copyable {
   /// - Parameter moment: when it came; earlier ones than the last count as that.
   mutating func restore(_ key: EventKey, body: UInt64, sequence: UInt64, at moment: Int64) {
     now = max(now, moment)
-    if let found = ring.find(key), ring[found].state >= sequence { return }
+    if let found = ring.find(key) {
+      if ring[found].state >= sequence { return }
+      // Else it would be found again once the later one is forgotten.
+      ring.unlink(found)
+      ring[found].state = Self.forgotten
+    }
     _ = append(key, body, sequence, at: now)
   }
 
