@@ -10,14 +10,18 @@ import Synchronization
 public final class IDKeeper: Sendable {
   /// The name of its place in the log; no sink may have it.
   public static let destination = "dedupe"
-  /// What comes in meanwhile is recorded together.
-  static let interval: DispatchTimeInterval = .seconds(1)
+  /// What comes in meanwhile is recorded together, so many looks long ...
+  static let looks = 10
+  static let lookInterval: DispatchTimeInterval = .milliseconds(100)
+  /// ... or until so much of the log waits for it, which must go on being written over.
+  static let behindEnough = 16 << 20
   static let retryInterval: DispatchTimeInterval = .seconds(5)
   /// How long after its deadline ``stop(until:)`` still waits.
   static let stopGrace: Duration = .seconds(2)
 
   private let deduplication: Deduplication
   private let journal: SharedJournal
+  private let subscription: any Subscription
   private let clock: WallClock
   private let logger: Logger
   /// Signalled when events came, and when all is to end.
@@ -94,6 +98,7 @@ public final class IDKeeper: Sendable {
   ) {
     self.deduplication = deduplication
     self.journal = journal
+    self.subscription = subscription
     self.clock = clock
     self.logger = logger
     own = Mutex(Own(recorder: recorder))
@@ -153,11 +158,24 @@ extension IDKeeper {
     var isWell = recorder.catchUp()
     var told: (evicted: UInt64, at: ContinuousClock.Instant)?
     while !isStopped.load(ordering: .acquiring) {
-      if isWell { wake.wait() }
-      _ = stopping.wait(timeout: .now() + (isWell ? Self.interval : Self.retryInterval))
+      if isWell {
+        wake.wait()
+        gather()
+      } else {
+        _ = stopping.wait(timeout: .now() + Self.retryInterval)
+      }
       hasProgress.store(false, ordering: .sequentiallyConsistent)
       isWell = recorder.catchUp()
       tellEvictions(&told)
+    }
+  }
+
+  /// Lets more come in, so that it is recorded together.
+  private func gather() {
+    for _ in 0..<Self.looks {
+      guard stopping.wait(timeout: .now() + Self.lookInterval) == .timedOut, !isStopped.load(ordering: .acquiring),
+        subscription.behindBytes(.all) < Self.behindEnough
+      else { return }
     }
   }
 

@@ -84,11 +84,11 @@ final class IDRecorder {
       guard let first = batch.events.first, let last = batch.events.last else { continue }
       events += batch.events.count
       ranges.append((first.sequence...last.sequence, batch.events.count))
+      let apps = batch.apps.map(EventKey.hash(ofApp:))
       for event in batch.events where event.kind == .event && event.receivedAt > oldest {
-        let app = EventKey.hash(ofApp: batch.app(of: event))
         records.append(
           IDRecord(
-            .stored, EventKey(app: app, idHigh: event.index.idHigh, idLow: event.index.idLow),
+            .stored, EventKey(app: apps[event.appIndex], idHigh: event.index.idHigh, idLow: event.index.idLow),
             sequence: event.sequence, body: BodyPrint.of(batch.bytes(of: event)), at: event.receivedAt))
       }
     }

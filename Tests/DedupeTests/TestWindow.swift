@@ -4,7 +4,9 @@
 final class TestWindow {
   private var window: DuplicateWindow
 
-  init(window length: Int64, maxIDs: Int) { window = DuplicateWindow(window: length, maxIDs: maxIDs) }
+  init(window length: Int64, maxIDs: Int, firstPlace: UInt64 = 1) {
+    window = DuplicateWindow(window: length, maxIDs: maxIDs, firstPlace: firstPlace)
+  }
 
   var count: Int { window.count }
   var bytes: Int { window.bytes }

@@ -10,8 +10,13 @@ extension IDJournal {
   /// - Throws: ``LogError`` when a file can't be read, or a newer program wrote it.
   func load(_ take: (IDRecord) -> Void) throws(LogError) {
     let names = try inLogsWords { () throws(DiskError) in
-      try disk.makeDirectory(directory)
-      return try disk.list(directory)
+      do throws(DiskError) {
+        return try disk.list(directory)
+      } catch {
+        // (It is made with the first file: a start must not need a disk with room.)
+        guard error.isMissing else { throw error }
+        return []
+      }
     }
     files = []
     var damaged = 0

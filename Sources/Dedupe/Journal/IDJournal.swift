@@ -36,16 +36,13 @@ final class IDJournal {
     guard !records.isEmpty else { return }
     do throws(DiskError) {
       let file = try writable()
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(records.count * IDRecord.size)
-      for record in records { record.append(to: &bytes) }
       let at = files[files.count - 1].end
-      let result = bytes.withUnsafeBytes { bytes in
+      let result = IDRecord.bytes(of: records).withUnsafeBytes { bytes in
         Result { () throws(DiskError) in try file.write(bytes, at: at) }
       }
       try result.get()
       try file.syncData()
-      for record in records { files[files.count - 1].add(record) }
+      files[files.count - 1].add(records)
     } catch {
       // What a failed sync left of it nobody knows: nothing is written behind it.
       open = nil
@@ -62,6 +59,7 @@ final class IDJournal {
       open = file
       return file
     }
+    try disk.makeDirectory(directory)
     let next = JournalFile(number: lastNumber + 1)
     let file = try disk.open(path(next), .create)
     let result = JournalFile.head.withUnsafeBytes { bytes in

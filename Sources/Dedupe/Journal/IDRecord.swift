@@ -40,16 +40,25 @@ struct IDRecord: Sendable, Equatable {
       at: Timestamp(milliseconds: Int64(bitPattern: number(48))))
   }
 
-  func append(to out: inout [UInt8]) {
-    let start = out.count
-    let numbers = [
-      UInt64(kind.rawValue) << 32, key.app, key.idHigh, key.idLow, sequence, body, UInt64(bitPattern: at.milliseconds),
-    ]
-    for number in numbers { withUnsafeBytes(of: number.littleEndian) { out.append(contentsOf: $0) } }
-    out.withUnsafeMutableBytes { bytes in
-      let record = bytes.baseAddress! + start
-      let crc = platform_crc32c(0, record + 4, Self.size - 4)
-      record.storeBytes(of: crc.littleEndian, as: UInt32.self)
+  /// Writes the record's bytes.
+  func write(to out: UnsafeMutableRawPointer) {
+    func put(_ number: UInt64, _ at: Int) { out.storeBytes(of: number.littleEndian, toByteOffset: at, as: UInt64.self) }
+    put(UInt64(kind.rawValue) << 32, 0)
+    put(key.app, 8)
+    put(key.idHigh, 16)
+    put(key.idLow, 24)
+    put(sequence, 32)
+    put(body, 40)
+    put(UInt64(bitPattern: at.milliseconds), 48)
+    out.storeBytes(of: platform_crc32c(0, out + 4, Self.size - 4).littleEndian, as: UInt32.self)
+  }
+
+  /// The bytes of records, one behind the other.
+  static func bytes(of records: [IDRecord]) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: records.count * size) { buffer, count in
+      count = records.count * size
+      guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+      for (at, record) in records.enumerated() { record.write(to: start + at * size) }
     }
   }
 }

@@ -47,6 +47,8 @@ struct JournalFile: Sendable, Equatable {
     newest = max(newest ?? record.at, record.at)
   }
 
+  mutating func add(_ records: [IDRecord]) { for record in records { add(record) } }
+
   static var head: [UInt8] {
     var bytes = Array("ERIDS\0\0\0".utf8)
     withUnsafeBytes(of: version.littleEndian) { bytes.append(contentsOf: $0) }

@@ -30,11 +30,13 @@ struct DuplicateWindow: ~Copyable {
   /// Events that went to the dead letters before anybody said that they are stored.
   private var early: [UInt64: EventKey] = [:]
 
-  init(
-    window: Int64, maxIDs: Int, seed: (UInt64, UInt64) = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
-  ) {
+  /// - Parameters:
+  ///   - window: milliseconds.
+  ///   - firstPlace: of the first event; tests begin elsewhere than at 1.
+  init(window: Int64, maxIDs: Int, firstPlace: UInt64 = 1) {
     self.window = window
-    ring = IDRing(capacity: maxIDs, seed: seed)
+    let seed = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
+    ring = IDRing(capacity: maxIDs, seed: seed, first: firstPlace)
   }
 
   /// Ids kept, those included that are past the window and not dropped yet.

@@ -2,7 +2,7 @@
 ///
 /// Entries lie in blocks that come and go, so that memory follows what is remembered; the index is a table of chains, the
 /// newest entry first. An entry that falls off the old end needs no unlinking: a chain ends where its positions do.
-/// One entry takes ``bytesPerID`` bytes, and one more block may be kept. Not thread-safe.
+/// One entry takes ``bytesPerID`` bytes at most, and one more block may be kept. Not thread-safe.
 struct IDRing: ~Copyable {
   struct Entry: BitwiseCopyable {
     var key: EventKey
@@ -15,27 +15,33 @@ struct IDRing: ~Copyable {
     var older: UInt64 = 0
   }
 
-  /// An entry, and its part of an index with as many chains as ids at least and twice as many at most.
-  static let bytesPerID = MemoryLayout<Entry>.stride + 2 * MemoryLayout<UInt64>.stride
+  /// An entry, and its part of an index with twice as many chains as ids at least and four times as many at most.
+  static let bytesPerID = MemoryLayout<Entry>.stride + 4 * MemoryLayout<UInt32>.stride
   static let blockEntries = 4096
+  /// Positions that are remembered together differ in their last 32 bits.
+  static let capacityMax = 1 << 30
 
   let capacity: Int
   /// The oldest entry's position, and the position that the next one gets. Positions only grow, but for ``popNewest()``.
-  private(set) var tail: UInt64 = 1
-  private(set) var head: UInt64 = 1
-  private let chains: UnsafeMutablePointer<UInt64>
+  private(set) var tail, head: UInt64
+  /// The last 32 bits of the position of each chain's newest entry. What is long gone may pass for a later entry's: then a
+  /// look goes down another chain in vain, and ends with it.
+  private let chains: UnsafeMutablePointer<UInt32>
   private let chainMask: UInt64
   private var blocks: [UnsafeMutablePointer<Entry>?]
   /// A block that was given up, for the next one that is wanted.
   private var spare: UnsafeMutablePointer<Entry>?
   private let seed: (UInt64, UInt64)
 
-  /// - Parameter seed: unknown to senders, so that nobody can choose ids that share a chain.
-  init(capacity: Int, seed: (UInt64, UInt64)) {
-    self.capacity = max(1, capacity)
+  /// - Parameters:
+  ///   - seed: unknown to senders, so that nobody can choose ids that share a chain.
+  ///   - first: the first position; 1 or more.
+  init(capacity: Int, seed: (UInt64, UInt64), first: UInt64) {
+    (tail, head) = (first, first)
+    self.capacity = min(max(1, capacity), Self.capacityMax)
     self.seed = (seed.0 | 1, seed.1 | 1)
     var count = 16
-    while count < self.capacity { count *= 2 }
+    while count < 2 * self.capacity { count *= 2 }
     chains = .allocate(capacity: count)
     chains.initialize(repeating: 0, count: count)
     chainMask = UInt64(count - 1)
@@ -74,9 +80,15 @@ struct IDRing: ~Copyable {
     return Int(hash & chainMask)
   }
 
+  @inline(__always)
+  private func newest(_ chain: Int) -> UInt64 {
+    let position = head & ~0xFFFF_FFFF | UInt64(chains[chain])
+    return position < head ? position : position &- (1 << 32)
+  }
+
   /// Where the newest entry of a key is; nil when there is none.
   func find(_ key: EventKey) -> UInt64? {
-    var position = chains[chain(of: key)]
+    var position = newest(chain(of: key))
     while has(position) {
       let entry = pointer(position)
       if entry.pointee.key == key { return position }
@@ -94,12 +106,12 @@ struct IDRing: ~Copyable {
       blocks[at] = spare ?? .allocate(capacity: Self.blockEntries)
       spare = nil
     }
-    head += 1
     let chain = chain(of: entry.key)
     var entry = entry
-    entry.older = chains[chain]
+    entry.older = newest(chain)
+    head += 1
     (blocks[at]! + Int(position % UInt64(Self.blockEntries))).initialize(to: entry)
-    chains[chain] = position
+    chains[chain] = UInt32(truncatingIfNeeded: position)
     return position
   }
 
@@ -130,11 +142,11 @@ struct IDRing: ~Copyable {
   func unlink(_ position: UInt64) {
     let chain = chain(of: pointer(position).pointee.key)
     let older = pointer(position).pointee.older
-    if chains[chain] == position {
-      chains[chain] = older
+    var newer = newest(chain)
+    if newer == position {
+      chains[chain] = UInt32(truncatingIfNeeded: older)
       return
     }
-    var newer = chains[chain]
     while has(newer) {
       if pointer(newer).pointee.older == position {
         pointer(newer).pointee.older = older
@@ -147,7 +159,7 @@ struct IDRing: ~Copyable {
   /// Bytes taken now.
   var bytes: Int {
     let kept = blocks.count { $0 != nil } + (spare == nil ? 0 : 1)
-    return kept * Self.blockEntries * MemoryLayout<Entry>.stride + Int(chainMask + 1) * MemoryLayout<UInt64>.stride
+    return kept * Self.blockEntries * MemoryLayout<Entry>.stride + Int(chainMask + 1) * MemoryLayout<UInt32>.stride
       + blocks.count * MemoryLayout<Int>.stride
   }
 }
