@@ -77,13 +77,18 @@ let package = Package(
         "Observability",
         "Records",
       ]),
+    room(
+      "Replay",
+      [
+        "Archive", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "Ingest", "JSON", "Observability", "Records",
+      ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
         "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery", "EventLog", "EventsAPI",
         "HTTPClient",
-        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Sinks", "StandIn",
+        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
       ]),
     room(
       "Commands",
@@ -106,7 +111,7 @@ let package = Package(
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
     tests("Delivery"),
     tests("Sinks"),
-    tests("StandIn"), tests("Relay"), tests("Commands"),
+    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
   ],

@@ -6,7 +6,7 @@ import JSON
 import Records
 
 extension Command {
-  private static let filterOptions = [
+  static let filterOptions = [
     ConfigurationFile.option,
     Option("destination", "NAME", "only those of this destination, such as upstream"),
     Option("app", "NAME", "only those of this app"),
@@ -20,6 +20,7 @@ extension Command {
     name: "dead-letters list",
     summary: "Lists the events that were given up, and why.",
     options: filterOptions + [
+      Option("all", nil, "those too that were sent again; a column says which"),
       Option("limit", "COUNT", "at most so many, the oldest first; without it 1000"),
       Option("json", nil, "prints a JSON object a line in place of a table"),
     ],
@@ -31,11 +32,13 @@ extension Command {
     let filter = try DeadLetterQuery(arguments, now: context.clock.now).filter
     let limit = try arguments.integer("limit", in: 1...1_000_000) ?? 1000
     let isJSON = arguments.flag("json")
+    let isAll = arguments.flag("all")
     return try await withDeadLetters(arguments, context) { reader in
-      var table = Table([
-        .init("at"), .init("destination"), .init("app"), .init("reason"), .init("status", isNumber: true),
-        .init("code"), .init("attempts", isNumber: true), .init("event id"), .init("place"),
-      ])
+      var table = Table(
+        [
+          .init("at"), .init("destination"), .init("app"), .init("reason"), .init("status", isNumber: true),
+          .init("code"), .init("attempts", isNumber: true), .init("event id"), .init("place"),
+        ] + (isAll ? [.init("replayed")] : []))
       var count = 0
       try reader.forEach(filter) { letter, _ in
         guard count < limit else {
@@ -46,10 +49,11 @@ extension Command {
         if isJSON {
           context.output.print(letter.json.description)
         } else {
-          table.add([
-            letter.at, letter.destination, letter.app, letter.reason, letter.status.map(String.init) ?? "",
-            letter.code ?? "", String(letter.attempts), letter.eventID ?? "", "\(letter.file):\(letter.line)",
-          ])
+          table.add(
+            [
+              letter.at, letter.destination, letter.app, letter.reason, letter.status.map(String.init) ?? "",
+              letter.code ?? "", String(letter.attempts), letter.eventID ?? "", "\(letter.file):\(letter.line)",
+            ] + (isAll ? [letter.isReplayed ? "yes" : "no"] : []))
         }
         return true
       }
@@ -81,7 +85,7 @@ extension Command {
   static let deadLettersExport = Command(
     name: "dead-letters export",
     summary: "Prints the events that were given up as they are kept, one a line.",
-    options: filterOptions,
+    options: filterOptions + [Option("all", nil, "those too that were sent again")],
     examples: [.init("event-relay dead-letters export --app ios > ios.ndjson", "those of one app")]
   ) { arguments, context async throws(CommandFailure) in
     let filter = try DeadLetterQuery(arguments, now: context.clock.now).filter

@@ -11,7 +11,7 @@ public enum Entry {
   ///
   /// - Returns: what ``main(_:)`` does.
   public static func runToEnd(_ arguments: [String]) -> Int32 {
-    if let first = arguments.first, StopSignals.waitingCommands.contains(first) { StopSignals.block() }
+    if StopSignals.isWaitedFor(by: arguments) { StopSignals.block() }
     let ending = Ending()
     Task.detached {
       let code = await main(arguments)

@@ -108,7 +108,7 @@ extension RelayConfiguration.Log {
         "max_size, \(SizeText.exact(maxSize)), holds fewer than three segments of \(SizeText.exact(segmentSize)); "
           + "make it \(SizeText.exact(3 * segmentSize)) or more, or segment_size smaller")
     }
-    section.later("retain")
+    section.read("retain", into: &retain, .duration(.zero ... .days(36_500)))
     section.finish()
   }
 }

@@ -88,6 +88,8 @@ public struct RelayConfiguration: Sendable, Equatable {
     /// Bytes.
     public var maxSize = 8 << 30
     public var onFull: OnFull = .reject
+    /// How long delivered segments stay, for replay; zero: they go at once.
+    public var retain: Duration = .zero
     /// Bytes that must stay free on the file system.
     public var minFreeDisk = 256 << 20
   }

@@ -13,18 +13,20 @@ final class DeadLetterFiles {
     let name: DeadLetterFileName
   }
 
-  private let directory: String
+  let directory: String
   private let limits: DeadLetterLimits
   private let clock: WallClock
-  private let logger: Logger
-  private let system: FileSystem
+  let logger: Logger
+  let system: FileSystem
   /// From when on files may go for their age; nil before they were looked at.
   private var agesFrom: ContinuousClock.Instant?
   private var open: [String: Open] = [:]
+  /// Destinations that are about to append to the file they prepared: it must stay what it is.
+  private var prepared: Set<String> = []
   /// Bytes of all files; nil before they were counted.
   private var size: Int?
-  /// Letters removed because of the limits.
-  private(set) var removedLetters = 0
+  /// Letters that went without being sent.
+  private(set) var removed: RemovedLetters
 
   init(directory: String, limits: DeadLetterLimits, clock: WallClock, logger: Logger, system: FileSystem) {
     self.directory = directory
@@ -32,6 +34,7 @@ final class DeadLetterFiles {
     self.clock = clock
     self.logger = logger
     self.system = system
+    removed = RemovedLetters.read(directory, system, logger)
   }
 
   func recover(_ destination: String, _ mark: FileMark) throws(FileError) {
@@ -59,6 +62,7 @@ final class DeadLetterFiles {
   /// The mark of the file that the destination's next letters go to; a new file when there is none, or the last one is
   /// full, old, renamed or deleted.
   func prepare(_ destination: String) throws(FileError) -> FileMark {
+    prepared.insert(destination)
     if let current = open[destination], try isGood(current) { return current.file.mark }
     open[destination] = nil
     let taken = names().last {
@@ -89,6 +93,7 @@ final class DeadLetterFiles {
   func append(_ destination: String, _ lines: UnsafeRawBufferPointer) throws(FileError) -> FileMark {
     if open[destination] == nil { _ = try prepare(destination) }
     guard let current = open[destination] else { preconditionFailure("prepare opens a file") }
+    defer { prepared.remove(destination) }
     do throws(FileError) {
       try current.file.append(lines)
       try current.file.sync()
@@ -120,6 +125,16 @@ final class DeadLetterFiles {
       if remove(name, facts.length, isOld: isOld) { total -= facts.length }
     }
     size = total
+    removeOrphans()
+  }
+
+  /// Removes what is noted of files that are there no longer.
+  private func removeOrphans() {
+    let all = (try? system.list(directory)) ?? []
+    let files = Set(all)
+    for name in all where name.hasSuffix(ReplayedLetters.ending) {
+      if !files.contains(String(name.dropLast(ReplayedLetters.ending.count))) { try? system.remove(path(name)) }
+    }
   }
 
   /// Whether files may go for their age. Not at once when at the start even the newest is old: the clock may be wrong, and
@@ -146,14 +161,17 @@ final class DeadLetterFiles {
 
   private func remove(_ name: DeadLetterFileName, _ bytes: Int, isOld: Bool) -> Bool {
     let path = path(name.description)
-    let letters = DeadLetterReader.countLines(path)
+    let letters = DeadLetterReader(directory: directory, system: system).countLetters(in: name.description)
     do throws(FileError) {
-      try system.remove(path)
+      try remove(
+        RemovedLetters.Intent(
+          witness: name.description, destination: name.destination, reason: isOld ? .age : .size, letters: letters)
+      ) { () throws(FileError) in try system.remove(path) }
+      try ReplayedLetters(directory: directory, system: system).remove(of: name.description)
     } catch {
       logger.warning("old dead letters can't be removed", about: path, ["reason": .text(error.description)])
       return false
     }
-    removedLetters += letters
     let fields: KeyValuePairs<String, LogValue> = ["letters": .integer(letters), "bytes": .integer(bytes)]
     if isOld {
       logger.warning("dead letters older than dead_letters.retention were removed", about: path, fields)
@@ -163,16 +181,48 @@ final class DeadLetterFiles {
     return true
   }
 
-  func close(_ destination: String) { open[destination] = nil }
+  func close(_ destination: String) {
+    open[destination] = nil
+    prepared.remove(destination)
+  }
+
+  /// Counts letters that go, whatever happens meanwhile: notes them, has them go, and counts them.
+  func remove(
+    _ intent: RemovedLetters.Intent, _ body: () throws(FileError) -> Void
+  ) throws(FileError) {
+    var next = removed
+    next.intent = intent
+    // (A disk so full that not even this can be written is what removing letters helps against.)
+    try? next.write(directory, system)
+    do throws(FileError) {
+      try body()
+    } catch {
+      try? removed.write(directory, system)
+      throw error
+    }
+    removed.add(intent)
+    try? removed.write(directory, system)
+  }
+
+  /// Leaves the file that a destination writes to, so that it may be changed; false while letters are on their way there.
+  func leave(_ file: DeadLetterFileName) -> Bool {
+    guard let writer = open.first(where: { $0.value.name == file })?.key else { return true }
+    guard !prepared.contains(writer) else { return false }
+    open[writer] = nil
+    return true
+  }
+
+  /// Sizes are counted anew.
+  func forgetSize() { size = nil }
 
   /// All files of dead letters, the oldest first.
-  private func names() -> [DeadLetterFileName] {
+  func names() -> [DeadLetterFileName] {
     ((try? system.list(directory)) ?? []).compactMap { DeadLetterFileName($0) }.sorted()
   }
 
-  private func facts(of name: DeadLetterFileName) -> FileFacts? {
+  func facts(of name: DeadLetterFileName) -> FileFacts? {
     (try? system.facts(of: path(name.description))).flatMap { $0 }
   }
 
-  private func path(_ name: String) -> String { "\(directory)/\(name)" }
+  func path(_ name: String) -> String { "\(directory)/\(name)" }
 }

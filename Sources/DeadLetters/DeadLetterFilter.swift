@@ -5,11 +5,14 @@ public struct DeadLetterFilter: Sendable, Equatable {
   public var destination, app, code: String?
   /// When they were given up: from `since` on, and before `until`.
   public var since, until: Timestamp?
+  /// Whether those count that were put back to their destination.
+  public var includesReplayed: Bool
 
   public init(
     destination: String? = nil, app: String? = nil, code: String? = nil, since: Timestamp? = nil,
-    until: Timestamp? = nil
+    until: Timestamp? = nil, includesReplayed: Bool = false
   ) {
+    self.includesReplayed = includesReplayed
     self.destination = destination
     self.app = app
     self.code = code
@@ -18,6 +21,7 @@ public struct DeadLetterFilter: Sendable, Equatable {
   }
 
   func admits(_ letter: DeadLetterSummary) -> Bool {
+    if letter.isReplayed, !includesReplayed { return false }
     if let destination, letter.destination != destination { return false }
     if let app, letter.app != app { return false }
     if let code, letter.code != code { return false }

@@ -44,16 +44,35 @@ public struct DeadLetterReader: Sendable {
     _ visit: (DeadLetterSummary, UnsafeRawBufferPointer) -> Bool
   ) throws(FileError) {
     for name in try files() {
-      var goesOn = true
-      try lines(of: name) { number, line in
-        guard let letter = DeadLetterSummary(line, file: name, line: number, readsEvent: readsEvents),
-          filter.admits(letter)
-        else { return true }
-        goesOn = visit(letter, line)
-        return goesOn
-      }
-      guard goesOn else { return }
+      guard try forEach(in: name, filter, readsEvents: readsEvents, visit) else { return }
     }
+  }
+
+  /// Visits the letters of one file that the filter admits, until the visitor returns false.
+  ///
+  /// - Parameters:
+  ///   - line: the first line to look at, from 1.
+  ///   - end: what lies behind so many bytes of the file isn't looked at; nil: all of it is.
+  /// - Returns: false when the visitor ended it.
+  public func forEach(
+    in name: String, from line: Int = 1, end: Int? = nil, _ filter: DeadLetterFilter, readsEvents: Bool = true,
+    _ visit: (DeadLetterSummary, UnsafeRawBufferPointer) -> Bool
+  ) throws(FileError) -> Bool {
+    let replayed = try ReplayedLetters(directory: directory, system: system).lines(of: name)
+    var goesOn = true
+    var bytes = 0
+    try lines(of: name) { number, letterLine in
+      bytes += letterLine.count
+      if let end, bytes > end { return false }
+      guard number >= line,
+        var letter = DeadLetterSummary(letterLine, file: name, line: number, readsEvent: readsEvents)
+      else { return true }
+      letter.isReplayed = replayed.contains(number)
+      guard filter.admits(letter) else { return true }
+      goesOn = visit(letter, letterLine)
+      return goesOn
+    }
+    return goesOn
   }
 
   /// One letter's line, without its line feed; nil when there is none. By an event's id: the last one given up.
@@ -62,7 +81,7 @@ public struct DeadLetterReader: Sendable {
     switch reference {
     case .eventID(let id):
       let wanted = id.lowercased()
-      try forEach { letter, line in
+      try forEach(DeadLetterFilter(includesReplayed: true)) { letter, line in
         if letter.eventID?.lowercased() == wanted { found = (letter, Array(line.dropLast())) }
         return true
       }
@@ -99,11 +118,12 @@ public struct DeadLetterReader: Sendable {
     path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
   }
 
-  /// How many whole lines a file has; 0 when it can't be read.
-  static func countLines(_ path: String) -> Int {
+  /// How many letters of a file are neither put back nor dropped; 0 when it can't be read.
+  func countLetters(in name: String) -> Int {
+    let replayed = (try? ReplayedLetters(directory: directory, system: system).lines(of: name)) ?? LineSet()
     var count = 0
-    try? LineScanner.scan(path) { number, _ in
-      count = number
+    try? lines(of: name) { number, line in
+      if line.count > 1, !replayed.contains(number) { count += 1 }
       return true
     }
     return count

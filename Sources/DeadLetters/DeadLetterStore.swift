@@ -54,8 +54,27 @@ public final class DeadLetterStore: Sendable {
   /// Closes the destination's file.
   public func close(_ destination: String) { lock.withLock { _ in files.close(destination) } }
 
-  /// Dead letters removed because of the limits since the start.
-  public var removedLetters: Int { lock.withLock { _ in files.removedLetters } }
+  /// How many dead letters of each destination went without being sent, and why; of all times.
+  public var removedLetters: [String: [DeadLetterRemoval: Int]] { lock.withLock { _ in files.removed.counts } }
+
+  /// Notes that lines of a file were put back to their destination. Noting them again changes nothing.
+  public func markReplayed(_ lines: LineSet, of file: String) throws(FileError) {
+    try locked { (files) throws(FileError) in
+      try ReplayedLetters(directory: files.directory, system: files.system).add(lines, of: file)
+    }
+  }
+
+  /// Removes letters: their bytes are gone from the disk when this returns.
+  ///
+  /// - Parameter committed: each destination's committed mark: what lies behind it may still be tried again.
+  public func drop(
+    _ filter: DeadLetterFilter, committed: [String: FileMark]
+  ) throws(FileError) -> DeadLetterDrop.Outcome {
+    try locked { (files) throws(FileError) in
+      var drop = DeadLetterDrop(files, filter, committed: committed)
+      return try drop.run()
+    }
+  }
 
   private func locked<Value>(_ body: (DeadLetterFiles) throws(FileError) -> Value) throws(FileError) -> Value {
     try lock.withLock { (_) throws(FileError) in try body(files) }

@@ -18,6 +18,8 @@ public struct DeadLetterSummary: Sendable, Equatable {
   public var kind: String
   /// The event's own id, as sent; nil when it has none.
   public var eventID: String?
+  /// It was put back to its destination.
+  public var isReplayed = false
 
   /// Bytes of `,"event":`, which stands before the event.
   private static let eventMemberBytes = 9
@@ -58,7 +60,7 @@ public struct DeadLetterSummary: Sendable, Equatable {
       .init("destination", .string(destination)), .init("app", .string(app)), .init("kind", .string(kind)),
       .init("reason", .string(reason)), .init("status", status.map { JSONValue($0) } ?? .null),
       .init("code", JSONValue(code)), .init("message", JSONValue(message)), .init("attempts", JSONValue(attempts)),
-      .init("event_id", JSONValue(eventID)),
+      .init("event_id", JSONValue(eventID)), .init("replayed", .bool(isReplayed)),
     ])
   }
 }

@@ -23,7 +23,7 @@ final class DeliveryBoard: Sendable {
 
   struct State: Sendable {
     /// Lanes in memory, and those whose state is worth telling though nothing of theirs waits.
-    var lanes: [String: Entry] = [:]
+    var lanes: [Lane: Entry] = [:]
     /// What holds the destination as a whole.
     var whole: (state: DestinationStatus.State, detail: String)?
     var lastError: String?
@@ -46,8 +46,8 @@ final class DeliveryBoard: Sendable {
   }
 
   /// Notes how a lane is.
-  func set(_ app: String, _ entry: Entry) {
-    change { $0.lanes[app] = entry }
+  func set(_ lane: Lane, _ entry: Entry) {
+    change { $0.lanes[lane] = entry }
   }
 
   /// Since when something waits that nothing explains; nil when all moves.

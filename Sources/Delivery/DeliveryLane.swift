@@ -1,7 +1,7 @@
 import Clocks
 import EventLog
 
-/// One app's lane as the engine holds it: its state, and where it stands at this moment. Holds no event.
+/// One app's lane, of new events or of those that are sent again, as the engine holds it: its state, and where it stands at this moment. Holds no event.
 ///
 /// Belongs to the engine's thread.
 final class DeliveryLane {
@@ -40,9 +40,9 @@ final class DeliveryLane {
   var notice: Notice?
   var task: Task<Void, Never>?
 
-  init(app: String, state: DeliveryState = DeliveryState()) {
+  init(_ lane: Lane, app: String, state: DeliveryState = DeliveryState()) {
     self.app = app
-    self.lane = .app(app)
+    self.lane = lane
     self.state = state
   }
 }

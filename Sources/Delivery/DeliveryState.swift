@@ -103,10 +103,11 @@ struct DeliveryState: Sendable {
   mutating func wait(_ delay: LaneDelay) { self.delay = delay }
 
   /// What must survive a restart; nil when nothing has to.
-  func record(app: String) -> UpstreamRecord.LaneRecord? {
+  func record(of lane: Lane, app: String) -> UpstreamRecord.LaneRecord? {
     guard let delay else { return nil }
     return UpstreamRecord.LaneRecord(
-      app: app, retryAt: delay.retryAt, wait: delay.length, failures: failures, attempts: attempts,
+      app: app, isReplayed: lane.isReplayed, isAsked: delay.isAsked, retryAt: delay.retryAt, wait: delay.length,
+      failures: failures, attempts: attempts,
       state: delay.state, detail: delay.detail)
   }
 }

@@ -28,4 +28,11 @@ enum LaneDecision: Sendable, Equatable {
   case send(lastSequence: UInt64)
   /// Reads a batch and sends it only if it has become full by its bytes; else waits.
   case sendIfFull(until: ContinuousClock.Instant)
+
+  var sends: Bool {
+    switch self {
+    case .send, .sendIfFull: true
+    case .nothing, .hold, .wait: false
+    }
+  }
 }

@@ -12,10 +12,14 @@ struct LaneDelay: Sendable, Equatable {
   var state: DestinationStatus.State
   /// Why, in a sentence.
   var detail: String
+  /// The upstream asked for it: it holds for whatever is sent with the same key.
+  var isAsked = false
 
   init(
-    length: Duration, state: DestinationStatus.State, detail: String, now: ContinuousClock.Instant, wallNow: Timestamp
+    length: Duration, state: DestinationStatus.State, detail: String, now: ContinuousClock.Instant, wallNow: Timestamp,
+    isAsked: Bool = false
   ) {
+    self.isAsked = isAsked
     until = now + length
     retryAt = wallNow + length
     self.length = length
@@ -32,5 +36,6 @@ struct LaneDelay: Sendable, Equatable {
     length = record.wait
     state = record.state
     detail = record.detail
+    isAsked = record.isAsked
   }
 }

@@ -13,7 +13,9 @@ extension UpstreamDestination {
       name: name, type: type, state: .running, pending: pending, lastError: board.lastError,
       ledger: subscription.ledger, lanes: lanes(board))
     // Of several in the same state always the same one, so that the text doesn't flicker.
-    let worst = board.lanes.max { (Self.rank($0.value.state), $1.key) < (Self.rank($1.value.state), $0.key) }?.value
+    let worst = board.lanes.max {
+      (Self.rank($0.value.state), $1.key.app ?? "") < (Self.rank($1.value.state), $0.key.app ?? "")
+    }?.value
     if let worst, worst.state != .running {
       status.state = worst.state
       status.detail = worst.detail
@@ -34,17 +36,17 @@ extension UpstreamDestination {
   }
 
   private func lanes(_ board: DeliveryBoard.State) -> [DestinationStatus.LaneStatus] {
-    let waiting = context.subscription.pendingLanes().compactMap { lane -> (app: String, pending: Int)? in
-      lane.app.map { ($0, context.subscription.pending(lane).events) }
+    let waiting = context.subscription.pendingLanes().map { ($0, context.subscription.pending($0).events) }
+    let known = Set(waiting.map(\.0))
+    let silent = board.lanes.keys.filter { !known.contains($0) && board.lanes[$0]?.state != .running }.map { ($0, 0) }
+    let all = (waiting + silent).sorted {
+      ($1.1, $0.0.app ?? "", $0.0.isReplayed ? 1 : 0) < ($0.1, $1.0.app ?? "", $1.0.isReplayed ? 1 : 0)
     }
-    let known = Set(waiting.map(\.app))
-    let silent = board.lanes.keys.filter { !known.contains($0) && board.lanes[$0]?.state != .running }
-    let all = waiting + silent.map { ($0, 0) }
-    return all.sorted { ($1.pending, $0.app) < ($0.pending, $1.app) }.prefix(Self.lanesShownMax).map { app, pending in
-      let entry = board.lanes[app]
+    return all.prefix(Self.lanesShownMax).map { lane, pending in
+      let entry = board.lanes[lane]
       return DestinationStatus.LaneStatus(
-        app: app, state: board.whole?.state ?? entry?.state ?? .running, detail: entry?.detail, pending: pending,
-        retryAt: entry?.retryAt)
+        app: lane.app ?? "", state: board.whole?.state ?? entry?.state ?? .running, detail: entry?.detail,
+        pending: pending, retryAt: entry?.retryAt, isReplayed: lane.isReplayed)
     }
   }
 

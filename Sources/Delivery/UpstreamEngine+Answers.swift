@@ -31,7 +31,7 @@ extension UpstreamEngine {
         status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
         isBodyCut: answer.isBodyCut, sentEvents: flight.shape.count, route: flight.kind == .event ? .events : .identify,
         now: context.clock.now)
-      context.metrics.count(DeliveryMetrics.Attempt(verdict), took: took)
+      context.metrics.count(AttemptMetrics.Outcome(verdict), took: took)
       act(on: verdict, flight)
     }
     pool.giveBack(flight.buffers)
@@ -214,7 +214,7 @@ extension UpstreamEngine {
     } else {
       context.logger.info("events wait for another try", about: UpstreamContext.destination, fields)
     }
-    delay(lane, length, state, detail)
+    delay(lane, length, state, detail, isAsked: asked != nil || isRateLimited)
   }
 
   /// Something of our own failed: it is tried again soon.
@@ -226,10 +226,11 @@ extension UpstreamEngine {
   }
 
   private func delay(
-    _ lane: DeliveryLane, _ length: Duration, _ state: DestinationStatus.State, _ detail: String
+    _ lane: DeliveryLane, _ length: Duration, _ state: DestinationStatus.State, _ detail: String, isAsked: Bool = false
   ) {
     lane.state.wait(
-      LaneDelay(length: length, state: state, detail: detail, now: now, wallNow: context.clock.now))
+      LaneDelay(
+        length: length, state: state, detail: detail, now: now, wallNow: context.clock.now, isAsked: isAsked))
     lane.notice = DeliveryLane.Notice(state: state, detail: detail)
     lane.needsRewind = true
     board.change { $0.lastError = "\(lane.app): \(detail)" }

@@ -2,7 +2,6 @@ import DeadLetters
 import EventLog
 import JSON
 import Observability
-import Records
 
 extension UpstreamEngine {
   /// Makes positions durable soon: no sooner than so long after the last time.
@@ -32,7 +31,7 @@ extension UpstreamEngine {
 
   /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
   func commit() throws(LogError) {
-    if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(app: $0.app) } }
+    if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(of: $0.lane, app: $0.app) } }
     // (A bare nil would become JSON's null here.)
     let attachment: JSONValue? = isRecordDirty ? .some(record.json) : .none
     try subscription.commit(attachment: attachment)
@@ -43,8 +42,4 @@ extension UpstreamEngine {
     commitDue = nil
     lastCommit = now
   }
-}
-
-extension FileMark {
-  func isSameFile(as other: FileMark) -> Bool { device == other.device && inode == other.inode && path == other.path }
 }

@@ -3,8 +3,8 @@ import EventLog
 /// Somebody waits until what waited when they asked is settled.
 struct FlushRequest {
   let deadline: ContinuousClock.Instant
-  /// By app, how many of those events are left.
-  var left: [String: Int]
+  /// By lane, how many of those events are left.
+  var left: [Lane: Int]
   var waiter: CheckedContinuation<Void, Never>?
 }
 
@@ -19,15 +19,13 @@ extension UpstreamEngine {
 
   private func settleWaiting(until deadline: ContinuousClock.Instant) async {
     var request = FlushRequest(deadline: deadline, left: [:])
-    for lane in subscription.pendingLanes() {
-      if let app = lane.app { request.left[app] = subscription.pending(lane).events }
-    }
+    for lane in subscription.pendingLanes() { request.left[lane] = subscription.pending(lane).events }
     guard !request.left.isEmpty else { return }
     let id = nextFlush
     nextFlush += 1
     flushes[id] = request
     timers.add(deadline, .flush(id))
-    for app in request.left.keys { consider(lane(named: app)) }
+    for lane in request.left.keys { consider(lane) }
     pump()
     guard flushes[id] != nil else { return }
     await withCheckedContinuation { flushes[id]?.waiter = $0 }
@@ -35,13 +33,13 @@ extension UpstreamEngine {
 
   func skipsLinger(_ lane: DeliveryLane) -> Bool {
     if flushes.isEmpty { return false }
-    return flushes.values.contains { $0.left[lane.app] != nil }
+    return flushes.values.contains { $0.left[lane.lane] != nil }
   }
 
   func countFlushed(_ lane: DeliveryLane, _ events: Int) {
     for id in flushes.keys {
-      guard let left = flushes[id]?.left[lane.app] else { continue }
-      flushes[id]?.left[lane.app] = left > events ? left - events : nil
+      guard let left = flushes[id]?.left[lane.lane] else { continue }
+      flushes[id]?.left[lane.lane] = left > events ? left - events : nil
     }
   }
 

@@ -23,6 +23,7 @@ extension UpstreamEngine {
     let now = now
     let facts = facts(of: lane, now)
     let decision = lane.state.decide(facts, context.limits)
+    if decision.sends, let delay = askedOfCounterpart(lane) { return wait(lane, with: delay) }
     lane.blocked = nil
     switch decision {
     case .nothing: rest(lane)
@@ -41,6 +42,19 @@ extension UpstreamEngine {
       queue.append(lane)
       show(lane, .turn)
     }
+  }
+
+  /// A delay that the upstream asked for in answer to the app's other lane: it is for the key, and both send with that.
+  private func askedOfCounterpart(_ lane: DeliveryLane) -> LaneDelay? {
+    guard let delay = lanes[lane.lane.counterpart]?.state.delay, delay.isAsked, now < delay.until else { return nil }
+    return delay
+  }
+
+  private func wait(_ lane: DeliveryLane, with delay: LaneDelay) {
+    setTimer(lane, delay.until)
+    lane.blocked = .until(delay.until)
+    lane.notice = DeliveryLane.Notice(state: delay.state, detail: delay.detail)
+    show(lane, retryAt: delay.retryAt, .until(delay.until))
   }
 
   private func facts(of lane: DeliveryLane, _ now: ContinuousClock.Instant) -> LaneFacts {
@@ -74,10 +88,10 @@ extension UpstreamEngine {
     lane.state = DeliveryState()
     if lane.notice?.state != .refused { lane.notice = nil }
     guard lane.notice == nil else { return show(lane, .turn) }
-    lanes[lane.app] = nil
+    lanes[lane.lane] = nil
     // A moment it was to be looked at again must not bring it back beside the app's next lane.
     lane.timer = nil
-    board.change { $0.lanes[lane.app] = nil }
+    board.change { $0.lanes[lane.lane] = nil }
   }
 
   private func hold(_ lane: DeliveryLane) {
@@ -111,7 +125,7 @@ extension UpstreamEngine {
 
   func show(_ lane: DeliveryLane, retryAt: Timestamp? = nil, _ explanation: DeliveryBoard.Explanation) {
     board.set(
-      lane.app,
+      lane.lane,
       DeliveryBoard.Entry(
         state: lane.notice?.state ?? .running, detail: lane.notice?.detail, retryAt: retryAt, explanation: explanation))
   }

@@ -56,7 +56,7 @@ actor UpstreamEngine {
   var isOpen = false
   var isDraining = false
   var isStopped = false
-  var lanes: [String: DeliveryLane] = [:]
+  var lanes: [Lane: DeliveryLane] = [:]
   var queue = LaneQueue()
   var pool = BufferPool()
   var inFlight = 0
@@ -126,7 +126,7 @@ actor UpstreamEngine {
     isOpen = true
     board.change { $0.whole = nil }
     restoreLanes()
-    for case .app(let name) in subscription.pendingLanes() { consider(lane(named: name)) }
+    for lane in subscription.pendingLanes() { consider(lane) }
     timers.add(now + Self.limitsInterval, .limits)
     context.deadLetters.enforceLimits()
     pump()
@@ -134,24 +134,28 @@ actor UpstreamEngine {
 
   private func restoreLanes() {
     for waiting in record.lanes {
-      let lane = lane(named: waiting.app)
+      let lane = lane(waiting.isReplayed ? .replayed(waiting.app) : .app(waiting.app), app: waiting.app)
       lane.state = DeliveryState(restored: waiting, now: now, wallNow: context.clock.now)
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
     }
   }
 
-  func lane(named app: String) -> DeliveryLane {
-    if let lane = lanes[app] { return lane }
-    let lane = DeliveryLane(app: app)
-    lanes[app] = lane
+  func lane(_ place: Lane, app: String) -> DeliveryLane {
+    if let lane = lanes[place] { return lane }
+    let lane = DeliveryLane(place, app: app)
+    lanes[place] = lane
     return lane
+  }
+
+  func consider(_ lane: Lane) {
+    if let app = lane.app { consider(self.lane(lane, app: app)) }
   }
 
   /// Looks at the lanes in which something has come.
   func takeReadyLanes() {
     guard isOpen, !isDraining else { return }
-    for case .app(let name) in subscription.readyLanes() { consider(lane(named: name)) }
+    for lane in subscription.readyLanes() { consider(lane) }
   }
 
   /// Looks again at the lanes that had no key.

@@ -10,6 +10,10 @@ struct UpstreamRecord: Sendable, Equatable {
   /// A lane that failed and hasn't succeeded since.
   struct LaneRecord: Sendable, Equatable {
     var app: String
+    /// It is the lane of the app's events that are sent again.
+    var isReplayed = false
+    /// The upstream asked for the wait.
+    var isAsked = false
     var retryAt: Timestamp
     /// The whole wait.
     var wait: Duration
@@ -41,7 +45,8 @@ struct UpstreamRecord: Sendable, Equatable {
 
   private static func json(of lane: LaneRecord) -> JSONValue {
     [
-      "app": .string(lane.app), "retry_at": .string(lane.retryAt.description),
+      "app": .string(lane.app), "replayed": .bool(lane.isReplayed), "asked": .bool(lane.isAsked),
+      "retry_at": .string(lane.retryAt.description),
       "retry_at_ms": JSONValue(lane.retryAt.milliseconds), "wait_ms": JSONValue(lane.wait.milliseconds),
       "failures": JSONValue(lane.failures), "attempts": JSONValue(lane.attempts),
       "state": .string(lane.state.rawValue), "detail": .string(lane.detail),
@@ -73,7 +78,8 @@ struct UpstreamRecord: Sendable, Equatable {
         let failures = lane["failures"]?.integer(as: Int.self), failures >= 0
       else { return nil }
       return LaneRecord(
-        app: app, retryAt: Timestamp(milliseconds: retryAt), wait: .milliseconds(wait), failures: failures,
+        app: app, isReplayed: lane["replayed"]?.bool ?? false, isAsked: lane["asked"]?.bool ?? false,
+        retryAt: Timestamp(milliseconds: retryAt), wait: .milliseconds(wait), failures: failures,
         attempts: max(0, lane["attempts"]?.integer(as: Int.self) ?? 0),
         state: lane["state"]?.string.flatMap(DestinationStatus.State.init(rawValue:)) ?? .waiting,
         detail: lane["detail"]?.string ?? "")

@@ -65,9 +65,14 @@ public struct DestinationStatus: Sendable {
     public var detail: String?
     public var pending: Int
     public var retryAt: Timestamp?
+    /// It is the lane of the app's events that are sent again.
+    public var isReplayed: Bool
 
-    public init(app: String, state: State, detail: String?, pending: Int, retryAt: Timestamp?) {
+    public init(
+      app: String, state: State, detail: String?, pending: Int, retryAt: Timestamp?, isReplayed: Bool = false
+    ) {
       self.app = app
+      self.isReplayed = isReplayed
       self.state = state
       self.detail = detail
       self.pending = pending

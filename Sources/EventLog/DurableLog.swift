@@ -53,7 +53,7 @@ public enum AppendRefusal: String, Sendable, Equatable {
 }
 
 public enum SubscriptionOrigin: Sendable {
-  /// Everything that is still in the log is owed.
+  /// Everything that is still in the log is owed, but for what had been settled by all and is only kept for replay.
   case oldest
   /// Only what comes from now on is owed.
   case newest
@@ -70,6 +70,8 @@ public enum LogHealth: Sendable, Equatable {
 public struct LogStatistics: Sendable, Equatable {
   /// Bytes of all segments that hold something, spare ones left out.
   public var sizeBytes: Int
+  /// Bytes of those among them that nobody is owed anything of: kept for replay until they are old or room is needed.
+  public var retainedBytes: Int
   public var maxSizeBytes: Int
   public var segments: Int
   public var spareSegments: Int
@@ -86,9 +88,10 @@ public struct LogStatistics: Sendable, Equatable {
   public init(
     sizeBytes: Int, maxSizeBytes: Int, segments: Int, spareSegments: Int, oldestSequence: UInt64, nextSequence: UInt64,
     oldestReceivedAt: Timestamp?, acceptedEvents: UInt64, droppedEvents: UInt64, corruptRecords: UInt64,
-    appendWaitingSince: ContinuousClock.Instant?
+    appendWaitingSince: ContinuousClock.Instant?, retainedBytes: Int = 0
   ) {
     self.sizeBytes = sizeBytes
+    self.retainedBytes = retainedBytes
     self.maxSizeBytes = maxSizeBytes
     self.segments = segments
     self.spareSegments = spareSegments

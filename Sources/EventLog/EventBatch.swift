@@ -2,8 +2,11 @@ import Clocks
 
 /// An event as it lies in the log, with its place in the batch it was read into.
 public struct StoredEvent: Sendable {
-  /// Numbers the instance's events; never repeats.
+  /// Where the event stands in the lane it was read from: what is acknowledged.
   public var sequence: UInt64
+  /// Numbers the instance's events, and stands in their records as `seq`; never repeats. For an event that is sent again it is
+  /// the number it first had, else the same as `sequence`.
+  public var original: UInt64
   public var index: EventIndex
   public var kind: EventKind
   public var dialect: UInt8
@@ -15,9 +18,10 @@ public struct StoredEvent: Sendable {
 
   public init(
     sequence: UInt64, index: EventIndex, kind: EventKind, dialect: UInt8, receivedAt: Timestamp, appIndex: Int,
-    offset: Int
+    offset: Int, original: UInt64? = nil
   ) {
     self.sequence = sequence
+    self.original = original ?? sequence
     self.index = index
     self.kind = kind
     self.dialect = dialect

@@ -7,19 +7,20 @@ extension FileLog {
   /// - Parameters:
   ///   - directory: where the segments lie.
   ///   - positions: where the destinations' records lie.
+  ///   - replays: where the queues of events that are sent again lie; nil: there are none.
   /// - Throws: ``LogError`` when a directory can't be used, or when a newer program wrote what is in it.
   public static func open(
-    directory: String, positions: String, configuration: FileLogConfiguration, disk: any Disk = RealDisk(),
-    clock: WallClock = .system, logger: Logger, metrics: MetricsRegistry
+    directory: String, positions: String, replays: String? = nil, configuration: FileLogConfiguration,
+    disk: any Disk = RealDisk(), clock: WallClock = .system, logger: Logger, metrics: MetricsRegistry
   ) throws(LogError) -> FileLog {
     try open(
-      directory: directory, positions: positions, configuration: configuration, disk: disk, clock: clock,
-      logger: logger, metrics: metrics, tuning: FileLogTuning())
+      directory: directory, positions: positions, replays: replays, configuration: configuration, disk: disk,
+      clock: clock, logger: logger, metrics: metrics, tuning: FileLogTuning())
   }
 
   static func open(
-    directory: String, positions: String, configuration: FileLogConfiguration, disk: any Disk, clock: WallClock,
-    logger: Logger, metrics: MetricsRegistry, tuning: FileLogTuning
+    directory: String, positions: String, replays: String? = nil, configuration: FileLogConfiguration,
+    disk: any Disk, clock: WallClock, logger: Logger, metrics: MetricsRegistry, tuning: FileLogTuning
   ) throws(LogError) -> FileLog {
     try asLogError { () throws(DiskError) in
       try disk.makeDirectory(directory)
@@ -34,6 +35,7 @@ extension FileLog {
       directory: directory, disk: disk, names: names, logger: logger,
       segmentSize: configuration.effectiveSegmentSize, sparesMax: tuning.sparesMax,
       floor: known.map(\.through).max() ?? 0, acceptedFloor: known.map(\.logAccepted).max() ?? 0)
+    opening.holdsReplays = tuning.holdsReplays
     try opening.run()
 
     let freeSpace = FreeSpace(path: directory, minimum: configuration.minFreeDisk, disk: disk)
@@ -59,7 +61,12 @@ extension FileLog {
     }
     let log = try FileLog(
       keeper: keeper, writer: writer, freeSpace: freeSpace, corruptRecords: corruptRecords, context: context,
-      tuning: tuning, logger: logger, newestRecordAtStart: opening.newestReceivedAt, tornWrites: opening.tornWrites)
+      tuning: tuning, logger: logger, newestRecordAtStart: opening.newestReceivedAt, tornWrites: opening.tornWrites,
+      replays: replays.map {
+        ReplayQueues(
+          directory: $0, disk: disk, minFreeDisk: configuration.minFreeDisk, clock: clock, logger: logger,
+          isInline: tuning.isInline)
+      })
     try log.takeUp(records)
     log.register(metrics)
     let found = log.statistics
@@ -117,8 +124,7 @@ extension FileLog {
       case .record(let record):
         try keeper.add { () throws(LogError) in try subscription(record, isNew: false) }
       case .damaged:
-        let oldest = catalog.all.first?.firstSequence ?? catalog.monitor.withLock { catalog.publishedEnd }
-        var record = PositionRecord(destination: destination, through: oldest)
+        var record = PositionRecord(destination: destination, through: keeper.oldestOwed)
         record.countersSince = files.clock.now
         try keeper.add { () throws(LogError) in
           let subscription = try subscription(record, isNew: true)

@@ -29,6 +29,7 @@ extension FileLog {
     let dropped = keeper.droppedEvents.value
     let waiting = writer.waitingSince
     let spares = files.spareCount
+    let retained = keeper.retainedBytes
     return catalog.monitor.withLock {
       let holding = catalog.segments.filter { !$0.isEmpty }
       let size = holding.reduce(0) { $0 + ($1.isSealed ? $1.fileSize : $1.dataEnd) }
@@ -37,13 +38,16 @@ extension FileLog {
         oldestSequence: holding.first?.firstSequence ?? catalog.publishedEnd, nextSequence: catalog.publishedEnd,
         oldestReceivedAt: holding.first?.share(of: .all)?.receivedAt.earliest,
         acceptedEvents: catalog.acceptedEvents, droppedEvents: dropped, corruptRecords: corruptRecords.value,
-        appendWaitingSince: waiting)
+        appendWaitingSince: waiting, retainedBytes: retained)
     }
   }
 
   func register(_ metrics: MetricsRegistry) {
     metrics.gauge("event_relay_log_size_bytes", "Bytes of the segments that hold something.") { [catalog] in
       Double(catalog.sizeBytes)
+    }
+    metrics.gauge("event_relay_log_retained_bytes", "Bytes of those that are kept for replay alone.") { [keeper] in
+      Double(keeper.retainedBytes)
     }
     metrics.gauge("event_relay_log_segments", "Segments that hold something.") { [catalog] in
       Double(catalog.all.count { segment in catalog.monitor.withLock { !segment.isEmpty } })

@@ -16,6 +16,8 @@ public final class FileLog: DurableLog {
   let context: LogReadingContext
   let tuning: FileLogTuning
   let logger: Logger
+  /// The queues of events that are sent again; nil in a log that has no place for them.
+  let replays: ReplayQueues?
   private let maintenance: LogMaintenance
   private let threads: [OwnThread]
   public let newestRecordAtStart: Timestamp?
@@ -24,7 +26,8 @@ public final class FileLog: DurableLog {
 
   init(
     keeper: LogKeeper, writer: LogWriter, freeSpace: FreeSpace, corruptRecords: Counter, context: LogReadingContext,
-    tuning: FileLogTuning, logger: Logger, newestRecordAtStart: Timestamp?, tornWrites: Int
+    tuning: FileLogTuning, logger: Logger, newestRecordAtStart: Timestamp?, tornWrites: Int,
+    replays: ReplayQueues?
   ) throws(LogError) {
     self.keeper = keeper
     self.writer = writer
@@ -37,6 +40,7 @@ public final class FileLog: DurableLog {
     self.logger = logger
     self.newestRecordAtStart = newestRecordAtStart
     self.tornWrites = tornWrites
+    self.replays = replays
     maintenance = LogMaintenance(keeper: keeper)
     if tuning.isInline {
       threads = []
@@ -57,6 +61,12 @@ public final class FileLog: DurableLog {
   }
 
   public func subscribe(_ destination: String, origin: SubscriptionOrigin) throws(LogError) -> any Subscription {
+    let subscription = try fileSubscription(destination, origin: origin)
+    return if let replays { try replays.subscription(subscription) } else { subscription }
+  }
+
+  /// The destination's view of this log alone.
+  func fileSubscription(_ destination: String, origin: SubscriptionOrigin) throws(LogError) -> FileSubscription {
     guard PositionRecord.isName(destination) else {
       throw LogError(
         "a destination can't be called \"\(destination.prefix(80))\": its name has 1 to 64 letters, digits, - and _")
@@ -69,12 +79,10 @@ public final class FileLog: DurableLog {
 
   private func create(_ destination: String, _ origin: SubscriptionOrigin) throws(LogError) {
     try keeper.add { () throws(LogError) in
-      let (oldest, end) = catalog.monitor.withLock {
-        (catalog.segments.first?.firstSequence ?? catalog.publishedEnd, catalog.publishedEnd)
-      }
+      let end = catalog.monitor.withLock { catalog.publishedEnd }
       let through =
         switch origin {
-        case .oldest: oldest
+        case .oldest: keeper.oldestOwed
         case .newest: end
         }
       let subscription = try subscription(PositionRecord(destination: destination, through: through), isNew: true)
@@ -95,6 +103,7 @@ public final class FileLog: DurableLog {
   func maintainInline() { maintenance.lookInline() }
 
   public func close() {
+    replays?.close()
     let isFirst = writer.monitor.withLock { !writer.isClosed }
     if tuning.isInline { syncInline() }
     stop()

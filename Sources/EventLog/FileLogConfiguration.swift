@@ -21,16 +21,20 @@ public struct FileLogConfiguration: Sendable, Equatable {
   public var onFull: OnFull
   /// Bytes that stay free on the disk: below it nothing is taken in. 0: no such mark.
   public var minFreeDisk: Int
+  /// How long a finished segment that nobody is owed anything of stays, from the newest receipt in it; as long as there is
+  /// room. Zero: it goes at once.
+  public var retain: Duration
 
   public init(
     durability: Durability = .fsync, segmentSize: Int = 64 << 20, maxSize: Int = 8 << 30, onFull: OnFull = .reject,
-    minFreeDisk: Int = 256 << 20
+    minFreeDisk: Int = 256 << 20, retain: Duration = .zero
   ) {
     self.durability = durability
     self.segmentSize = segmentSize
     self.maxSize = maxSize
     self.onFull = onFull
     self.minFreeDisk = minFreeDisk
+    self.retain = retain
   }
 
   var effectiveSegmentSize: Int { aligned(max(4096, min(segmentSize, maxSize / 4))) }
@@ -55,6 +59,10 @@ struct FileLogTuning: Sendable {
   var rewriteAfter: Duration = .seconds(60)
   /// ... and the log takes more than this part of its size.
   var rewriteAbove = 0.25
+  /// One that would be kept for replay all the same is rewritten only when what is owed takes more than this part.
+  var rewriteKeptAbove = 0.5
+  /// Holds events to be sent again, each with the number it first had.
+  var holdsReplays = false
   /// Draws what names a segment's life.
   var random: @Sendable () -> UInt64 = {
     var generator = SystemRandomNumberGenerator()

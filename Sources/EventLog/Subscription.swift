@@ -7,16 +7,41 @@ public enum Lane: Sendable, Hashable {
   case app(String)
   /// All apps' events, in the order they came.
   case all
+  /// One app's events that are sent again, in the order they were put into the queue for that.
+  case replayed(String)
+  /// All apps' events that are sent again.
+  case allReplayed
 
   public var app: String? {
-    if case .app(let name) = self { name } else { nil }
+    switch self {
+    case .app(let name), .replayed(let name): name
+    case .all, .allReplayed: nil
+    }
+  }
+
+  public var isReplayed: Bool {
+    switch self {
+    case .app, .all: false
+    case .replayed, .allReplayed: true
+    }
+  }
+
+  /// The same apps' lane of the other kind: of events sent again for one of new ones, and the other way round.
+  public var counterpart: Lane {
+    switch self {
+    case .app(let name): .replayed(name)
+    case .replayed(let name): .app(name)
+    case .all: .allReplayed
+    case .allReplayed: .all
+    }
   }
 }
 
 /// One destination's view of the log: what it has had, what it is owed, and the ledger of what became of it.
 ///
 /// A destination reads a lane from its cursor on, and acknowledges ranges in any order; what is acknowledged and committed
-/// is never handed out again, and frees segments. A destination uses either one lane `.all` or lanes by app, never both.
+/// is never handed out again, and frees segments. A destination uses either lanes by app or one for all, never both. Events
+/// that are sent again come in lanes of their own, numbered for themselves, and disturb nothing of the others.
 /// Any method may be called from any thread, but one lane is read by one thread at a time.
 public protocol Subscription: AnyObject, Sendable {
   var destination: String { get }
@@ -150,20 +175,33 @@ public struct Tally: Sendable, Equatable {
   }
 }
 
-/// A destination's books: `accepted` is what it was ever owed; `accepted == settled.total + waiting`, always.
+/// A destination's books: `accepted` is what it was ever owed, `replayed` what it was owed once more;
+/// `accepted + replayed == settled.total + waiting`, always.
 public struct Ledger: Sendable, Equatable {
   public var accepted: UInt64
+  /// Events that were put into the destination's queue to be sent again, dead letters put back among them.
+  public var replayed: UInt64
+  /// Dead letters that were put back, by what they had been given up for: they are no longer dead letters, and stand in
+  /// `settled` for the first time they were given up.
+  public var putBack: Tally
   public var settled: Tally
   public var waiting: UInt64
 
-  public init(accepted: UInt64, settled: Tally, waiting: UInt64) {
+  public init(accepted: UInt64, settled: Tally, waiting: UInt64, replayed: UInt64 = 0, putBack: Tally = Tally()) {
     self.accepted = accepted
+    self.replayed = replayed
+    self.putBack = putBack
     self.settled = settled
     self.waiting = waiting
   }
 
-  public var deadLettered: UInt64 { settled.counts.reduce(0) { $1.key.isDeadLetter ? $0 + $1.value : $0 } }
   /// Gone by a rule the user chose.
   public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] }
-  public var isBalanced: Bool { accepted == settled.total + waiting }
+  /// Events that were given up and not put back since, by reason.
+  public func deadLettered(_ reason: Outcome) -> UInt64 { settled[reason] - min(settled[reason], putBack[reason]) }
+
+  public var deadLettered: UInt64 { Outcome.allCases.reduce(0) { $1.isDeadLetter ? $0 + deadLettered($1) : $0 } }
+  /// Past events that were sent again, dead letters that were put back left out.
+  public var sentAgain: UInt64 { replayed - min(replayed, putBack.total) }
+  public var isBalanced: Bool { accepted + replayed == settled.total + waiting }
 }

@@ -213,16 +213,21 @@ public final class IngestHandler: HTTPHandler {
 extension DraftEvent {
   /// An event that passed the rules, as the log takes it.
   init(_ event: AcceptedEvent, judgesTime: Bool) {
+    self.init(index: EventIndex(event, judgesTime: judgesTime), offset: event.offset)
+  }
+}
+
+extension EventIndex {
+  /// What the log knows of an event that passed the rules.
+  public init(_ event: AcceptedEvent, judgesTime: Bool) {
     var flags: EventIndex.Flags = []
     if event.isClamped { flags.insert(.clamped) }
     if event.hasLineBreaks { flags.insert(.lineBreaks) }
     if event.hasUser { flags.insert(.hasUser) }
     if !judgesTime { flags.insert(.unjudged) }
     self.init(
-      index: EventIndex(
-        idHigh: event.idHigh, idLow: event.idLow, installHash: event.installHash, userHash: event.userHash,
-        length: event.length, nameOffset: event.nameOffset, occurredAtOffset: event.occurredAtOffset,
-        occurredAt: event.occurredAt, flags: flags),
-      offset: event.offset)
+      idHigh: event.idHigh, idLow: event.idLow, installHash: event.installHash, userHash: event.userHash,
+      length: event.length, nameOffset: event.nameOffset, occurredAtOffset: event.occurredAtOffset,
+      occurredAt: event.occurredAt, flags: flags)
   }
 }

@@ -8,6 +8,9 @@ public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
     case syncDirectory = "sync directory"
   }
 
+  /// The code of a file that can be read and doesn't hold what it should.
+  public static let malformed = EBADMSG
+
   public var operation: Operation
   public var path: String
   /// The `errno` it failed with.
@@ -40,6 +43,7 @@ public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
     case ENAMETOOLONG: "choose a shorter path"
     case EMFILE, ENFILE: "raise the limit of open files"
     case EWOULDBLOCK: "another process, or another sink, writes it: give each its own path"
+    case EBADMSG: "it doesn't hold what it should: put it back from a backup, or move it away"
     case EIO, ENXIO, ENODEV: "check the disk and the kernel's messages"
     default: "check the path and its disk"
     }

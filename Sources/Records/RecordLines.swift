@@ -69,7 +69,7 @@ public final class RecordLines {
     guard var end = buffer.baseAddress.map({ $0 + used }) else { return }
     let start = end
     end = Self.put(head, at: end)
-    end = Self.put(event.sequence, at: end)
+    end = Self.put(event.original, at: end)
     if !extra.isEmpty { end = Self.put(extra, at: end) }
     end = Self.put(Self.eventName, at: end)
     if event.index.flags.contains(.lineBreaks) {
@@ -80,6 +80,23 @@ public final class RecordLines {
     }
     end.storeBytes(of: UInt16(littleEndian: 0x0A7D), as: UInt16.self)  // }\n
     used += end - start + 2
+  }
+
+  /// Adds a record's line again, as the dead letter it has become.
+  ///
+  /// - Parameter line: a whole line of these, no dead letter's, with or without its line feed.
+  public func append(line: UnsafeRawBufferPointer, deadLetter: DeadLetterDetails) {
+    guard let event = Self.eventRange(in: line) else { preconditionFailure("no record's line") }
+    var extra: [UInt8] = []
+    deadLetter.write(to: &extra)
+    let headEnd = event.lowerBound - Self.eventName.count
+    reserve(event.upperBound + extra.count + 2)
+    guard let start = buffer.baseAddress.map({ $0 + used }), let source = line.baseAddress else { return }
+    memcpy(start, source, headEnd)
+    let end = Self.put(extra, at: start + headEnd)
+    memcpy(end, source + headEnd, event.upperBound - headEnd)
+    (end + event.upperBound - headEnd).storeBytes(of: UInt16(littleEndian: 0x0A7D), as: UInt16.self)  // }\n
+    used += event.upperBound + extra.count + 2
   }
 
   /// Where the event's own bytes stand in a line, with or without its line feed; nil when it is no record.

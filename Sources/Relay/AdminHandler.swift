@@ -18,9 +18,11 @@ final class AdminHandler: HTTPHandler {
     var reload: @Sendable () async -> ReloadOutcome
     /// Takes no more events in and sends what waits, or ends that.
     var drain: @Sendable (DrainWish) async throws(RelayError) -> Drainer.Progress
+    /// What is served about past events.
+    var replays: ReplayRoutes
   }
 
-  /// Bytes of a body that the admin listener takes: none of its requests has one.
+  /// Bytes of a body that the admin listener takes: few of its requests have one.
   private static let bodyMax = 4096
   private static let flushTimeout: Duration = .seconds(2)
   private static let flushTimeoutMax: Duration = .seconds(60)
@@ -61,6 +63,12 @@ final class AdminHandler: HTTPHandler {
       let headers = refusal.status == 401 ? [(name: "WWW-Authenticate", value: "Bearer")] : []
       return .answer(Self.error(refusal, headers))
     }
+    if let methods = ReplayRoutes.methods(of: exchange.path) {
+      if methods.contains(exchange.method) { return .readBody(limit: ReplayRoutes.bodyMax) }
+      let allowed = methods.joined(separator: ", ")
+      return .answer(
+        Self.error(.methodNotAllowed("\(exchange.path) is asked with \(allowed)."), [("Allow", allowed)]))
+    }
     guard let resource = Resource(rawValue: exchange.path) else {
       return .answer(Self.error(.notFound("Nothing is served at this path.")))
     }
@@ -93,7 +101,7 @@ final class AdminHandler: HTTPHandler {
           HTTPResponse(status: 200, headers: [("Content-Type", "application/x-ndjson")], body: lines))
       case .failure(let error): exchange.respond(Self.error(error))
       }
-    case nil: exchange.respond(Self.error(.notFound("Nothing is served at this path.")))
+    case nil: relay.replays.handle(exchange)
     }
   }
 

@@ -4,6 +4,7 @@ import Configuration
 import EventLog
 import Glibc
 import Observability
+import Replay
 
 /// The relay: takes events in, keeps them, and sends them on, until it is told to stop.
 public final class Daemon: Sendable {
@@ -59,7 +60,8 @@ public final class Daemon: Sendable {
       let intake = try Intake(self, storage)
       let destinations = try Destinations(
         self, storage, intake, upstreamURL: standIn?.url ?? configuration.upstream.url)
-      let listeners = try Listeners(self, storage, intake, destinations, standIn: standIn)
+      let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
+      let listeners = try Listeners(self, storage, intake, destinations, replays: replays, standIn: standIn)
 
       intake.start()
       destinations.start()
@@ -77,6 +79,7 @@ public final class Daemon: Sendable {
       let deadline = ContinuousClock.now + configuration.shutdownGrace
       logger.info("stopping", ["grace": .seconds(configuration.shutdownGrace.seconds)])
       await listeners.stopIngest(until: deadline)
+      await replays.stop()
       await destinations.stop(until: deadline)
       await standIn?.stop()
       await listeners.stopAdmin()

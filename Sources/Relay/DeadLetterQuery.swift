@@ -3,7 +3,7 @@ import DeadLetters
 import EventsAPI
 import JSON
 
-/// `GET /dead-letters?destination=&app=&code=&since=&until=&limit=`: which letters are asked for.
+/// `GET /dead-letters?destination=&app=&code=&since=&until=&all=&limit=`: which letters are asked for.
 struct DeadLetterQuery: Sendable, Equatable {
   var filter = DeadLetterFilter()
   var limit = Self.limitMax
@@ -25,13 +25,16 @@ struct DeadLetterQuery: Sendable, Equatable {
           return .failure(invalid("\(name) must be a time such as 2026-10-23T12:00:00Z."))
         }
         if name == "since" { result.filter.since = moment } else { result.filter.until = moment }
+      case "all":
+        guard value == "true" || value == "false" else { return .failure(invalid("all must be true or false.")) }
+        result.filter.includesReplayed = value == "true"
       case "limit":
         guard let limit = Int(value), (1...limitMax).contains(limit) else {
           return .failure(invalid("limit must be a whole number from 1 to \(limitMax)."))
         }
         result.limit = limit
       default:
-        return .failure(invalid("Known are destination, app, code, since, until and limit."))
+        return .failure(invalid("Known are destination, app, code, since, until, all and limit."))
       }
     }
     return .success(result)

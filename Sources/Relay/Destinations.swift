@@ -28,8 +28,8 @@ final class Destinations: Sendable {
     if daemon.options.adopts {
       try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(upstreamURL)])
     }
-    client = HTTPClientLoop(
-      name: "upstream", userAgent: "event-relay/\(RelayVersion.current)", logger: daemon.logger)
+    let userAgent = "event-relay/\(RelayVersion.current)"
+    client = HTTPClientLoop(name: "upstream", userAgent: userAgent, logger: daemon.logger)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       logger: daemon.logger)
@@ -47,7 +47,7 @@ final class Destinations: Sendable {
       let context = SinkContext(
         name: sink.name, common: sink.common, subscription: try storage.log.subscribe(sink.name, origin: .newest),
         relay: storage.instanceID, deadLetters: deadLetters, isDiskLow: { storage.freeSpace.isLow },
-        clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger)
+        clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger, userAgent: userAgent)
       all.append(SinkRegistry.make(sink, context))
     }
     self.all = all + (try Self.removedSinks(besides: all, storage, daemon.logger))
@@ -80,7 +80,9 @@ final class Destinations: Sendable {
   }
 
   /// Whether events of an app wait to go upstream.
-  func isOwed(app name: String) -> Bool { upstreamSubscription.pending(.app(name)).events > 0 }
+  func isOwed(app name: String) -> Bool {
+    [Lane.app(name), .replayed(name)].contains { upstreamSubscription.pending($0).events > 0 }
+  }
 
   /// How many of the events that wait to go upstream come within a day of the 7 days past which it clamps them.
   func clampRisk(at now: Timestamp) -> Int {
@@ -88,6 +90,11 @@ final class Destinations: Sendable {
   }
 
   var statuses: [DestinationStatus] { all.map(\.status) }
+
+  /// The types of those that are configured, by name.
+  var types: [String: String] {
+    Dictionary(all.filter { !($0 is RemovedSink) }.map { ($0.name, $0.type) }) { first, _ in first }
+  }
 
   /// Flushes all at once; counts what went to the upstream.
   func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {

@@ -5,6 +5,7 @@ import HTTPServer
 import Ingest
 import JSON
 import Observability
+import Replay
 import Synchronization
 
 /// The two doors: ingest and admin.
@@ -14,9 +15,10 @@ final class Listeners: Sendable {
   private let admin: HTTPServer
   private let facts: RelayFacts
 
-  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, standIn: EmbeddedStandIn?)
-    throws
-  {
+  init(
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, replays: ReplayDesk,
+    standIn: EmbeddedStandIn?
+  ) throws {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
     senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
@@ -35,7 +37,10 @@ final class Listeners: Sendable {
       handler: AdminHandler(
         access: AdminAccess(
           listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
-        metrics: daemon.metrics, relay: AdminHandler.Relay(facts, reloader, drainer)), logger: daemon.logger)
+        metrics: daemon.metrics,
+        relay: AdminHandler.Relay(
+          facts, reloader, drainer, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)))),
+      logger: daemon.logger)
     registerMetrics(daemon, destinations)
   }
 
@@ -43,7 +48,8 @@ final class Listeners: Sendable {
     ProcessMetrics.register(in: daemon.metrics)
     RelayMetrics.register(
       in: daemon.metrics, version: RelayVersion.current, clock: daemon.clock,
-      connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses })
+      connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses },
+      removedLetters: { destinations.deadLetters.removedLetters })
     let clampRisk = Remembered(for: .seconds(60)) { destinations.clampRisk(at: daemon.clock.now) }
     daemon.metrics.gauge(
       "event_relay_clamp_risk_events", "Waiting events within 24 h of the 7 days past which the upstream clamps them."
@@ -122,14 +128,14 @@ final class RelayFacts: Sendable {
         ingestAddresses: ingest.addresses.map(\.description), isDraining: intake.gate.isClosed,
         adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
-        destinations: destinations.statuses))
+        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters))
   }
 
   func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }
 }
 
 extension AdminHandler.Relay {
-  init(_ facts: RelayFacts, _ reloader: Reloader, _ drainer: Drainer) {
+  init(_ facts: RelayFacts, _ reloader: Reloader, _ drainer: Drainer, _ replays: ReplayRoutes) {
     self.init(
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
@@ -139,7 +145,7 @@ extension AdminHandler.Relay {
         case .drain(let timeout): try await drainer.drain(for: timeout, by: "POST /drain")
         case .stop: try drainer.stop(by: "POST /drain")
         }
-      })
+      }, replays: replays)
   }
 }
 

@@ -1,5 +1,6 @@
 import Clocks
 import Configuration
+import DeadLetters
 import Dedupe
 import Delivery
 import EventLog
@@ -11,9 +12,9 @@ import Observability
 ///
 /// Holds the directory's lock meanwhile, and opens the log as a start would: what a crash left behind is mended by it.
 public final class OfflineRelay: Sendable {
-  private let configuration: RelayConfiguration
-  private let directory: DataDirectory
-  private let log: FileLog
+  let configuration: RelayConfiguration
+  let directory: DataDirectory
+  let log: FileLog
   private let subscriptions: [any Subscription]
 
   /// - Returns: nil when there is no such directory, or a relay runs in it.
@@ -24,8 +25,8 @@ public final class OfflineRelay: Sendable {
     self.configuration = configuration
     directory = try DataDirectory.open(path)
     log = try FileLog.open(
-      directory: "\(path)/log", positions: "\(path)/positions", configuration: FileLogConfiguration(configuration.log),
-      logger: .silent, metrics: MetricsRegistry())
+      directory: "\(path)/log", positions: "\(path)/positions", replays: "\(path)/replays",
+      configuration: FileLogConfiguration(configuration.log), logger: .silent, metrics: MetricsRegistry())
     let log = log
     subscriptions = try log.knownDestinations.filter { $0 != IDKeeper.destination }.map {
       try log.subscribe($0, origin: .newest)
@@ -43,7 +44,13 @@ public final class OfflineRelay: Sendable {
       StatusReport.Facts(
         version: RelayVersion.current, relay: directory.instanceID, uptime: .zero, now: WallClock.system.now,
         ingestAddresses: [], adminAddress: "", standInAddress: nil, health: .closed, log: log.statistics,
-        destinations: subscriptions.map(status(of:))))
+        destinations: subscriptions.map(status(of:)), removedLetters: deadLetters.removedLetters))
+  }
+
+  var deadLetters: DeadLetterStore {
+    DeadLetterStore(
+      directory: "\(configuration.dataDirectory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
+      logger: .silent)
   }
 
   private func status(of subscription: any Subscription) -> DestinationStatus {
@@ -69,8 +76,9 @@ public final class OfflineRelay: Sendable {
       relay: directory.instanceID, configuration: upstream)
     if let hold { sentences.append(hold) }
     let names = Set(configuration.apps.map(\.name))
-    for case .app(let app) in subscription.pendingLanes() where !names.contains(app) && !app.hasPrefix("key-") {
-      let waiting = subscription.pending(.app(app)).events
+    for lane in subscription.pendingLanes() {
+      guard let app = lane.app, !names.contains(app), !app.hasPrefix("key-") else { continue }
+      let waiting = subscription.pending(lane).events
       sentences.append(
         "\(Self.events(waiting)) for app \(app), which is no longer configured: held until it is put back")
     }

@@ -1,4 +1,5 @@
 import Clocks
+import DeadLetters
 import EventLog
 import JSON
 
@@ -17,6 +18,8 @@ enum StatusReport {
     var health: LogHealth
     var log: LogStatistics
     var destinations: [DestinationStatus]
+    /// Of each destination, the dead letters that went without being sent.
+    var removedLetters: [String: [DeadLetterRemoval: Int]] = [:]
   }
 
   static func json(_ facts: Facts) -> JSONValue {
@@ -33,13 +36,13 @@ enum StatusReport {
     ]
     if let standIn = facts.standInAddress { members.append(.init("stand_in", ["listen": .string(standIn)])) }
     members.append(.init("log", log(facts)))
-    members.append(.init("destinations", .array(facts.destinations.map { destination($0, facts.now) })))
+    members.append(.init("destinations", .array(facts.destinations.map { destination($0, facts) })))
     members.append(
       .init(
         "ledger",
         .object(
           [.init("accepted", JSONValue(facts.log.acceptedEvents))]
-            + facts.destinations.map { .init($0.name, ledger($0.ledger)) })))
+            + facts.destinations.map { .init($0.name, ledger($0.ledger, facts.removedLetters[$0.name])) })))
     return .object(members)
   }
 
@@ -55,7 +58,8 @@ enum StatusReport {
       }
     return [
       "health": .string(health), "detail": JSONValue(detail), "bytes": JSONValue(log.sizeBytes),
-      "max_bytes": JSONValue(log.maxSizeBytes), "segments": JSONValue(log.segments),
+      "retained_bytes": JSONValue(log.retainedBytes), "max_bytes": JSONValue(log.maxSizeBytes),
+      "segments": JSONValue(log.segments),
       "spare_segments": JSONValue(log.spareSegments),
       "oldest": JSONValue(log.oldestReceivedAt?.description),
       "positions": ["oldest": JSONValue(log.oldestSequence), "next": JSONValue(log.nextSequence)],
@@ -63,39 +67,45 @@ enum StatusReport {
     ]
   }
 
-  private static func destination(_ status: DestinationStatus, _ now: Timestamp) -> JSONValue {
+  private static func destination(_ status: DestinationStatus, _ facts: Facts) -> JSONValue {
     [
       "name": .string(status.name), "type": .string(status.type), "state": .string(status.state.rawValue),
       "detail": JSONValue(status.detail), "pending": JSONValue(status.pending.events),
       "oldest_pending_seconds": JSONValue(
-        status.pending.oldestReceivedAt.map { max(0, (now - $0).seconds) } ?? 0),
+        status.pending.oldestReceivedAt.map { max(0, (facts.now - $0).seconds) } ?? 0),
       "retry_at": JSONValue(status.retryAt?.description), "last_error": JSONValue(status.lastError),
-      "ledger": ledger(status.ledger),
+      "ledger": ledger(status.ledger, facts.removedLetters[status.name]),
       "lanes": .array(
         status.lanes.map { lane in
           [
-            "app": .string(lane.app), "state": .string(lane.state.rawValue), "detail": JSONValue(lane.detail),
+            "app": .string(lane.app), "replayed": .bool(lane.isReplayed), "state": .string(lane.state.rawValue),
+            "detail": JSONValue(lane.detail),
             "pending": JSONValue(lane.pending), "retry_at": JSONValue(lane.retryAt?.description),
           ]
         }),
     ]
   }
 
-  /// One destination's books: `accepted` is the sum of all the others.
-  static func ledger(_ ledger: Ledger) -> JSONValue {
+  /// One destination's books: `accepted` and `replayed` together are the sum of all the others, but for
+  /// `dead_letters_replayed`, which went from `dead_lettered` back to `waiting`, and `dead_letters_removed`, which are in
+  /// `dead_lettered` and lie in the files no longer.
+  static func ledger(_ ledger: Ledger, _ removed: [DeadLetterRemoval: Int]? = nil) -> JSONValue {
     var deadLettered: [JSONValue.Member] = []
-    for reason in Outcome.allCases where reason.isDeadLetter && ledger.settled[reason] > 0 {
-      deadLettered.append(.init(reason.rawValue, JSONValue(ledger.settled[reason])))
+    for reason in Outcome.allCases where reason.isDeadLetter && ledger.deadLettered(reason) > 0 {
+      deadLettered.append(.init(reason.rawValue, JSONValue(ledger.deadLettered(reason))))
     }
     return [
-      "accepted": JSONValue(ledger.accepted), "delivered": JSONValue(ledger.settled[.delivered]),
+      "accepted": JSONValue(ledger.accepted), "replayed": JSONValue(ledger.sentAgain),
+      "delivered": JSONValue(ledger.settled[.delivered]),
       "waiting": JSONValue(ledger.waiting), "dead_lettered": JSONValue(ledger.deadLettered),
       "dead_letter_reasons": .object(deadLettered), "filtered": JSONValue(ledger.settled[.filtered]),
       "dropped": JSONValue(ledger.dropped),
       "dropped_reasons": [
         "log_full": JSONValue(ledger.settled[.droppedLogFull]), "behind": JSONValue(ledger.settled[.droppedBehind]),
       ],
-      "lost": JSONValue(ledger.settled[.lost]),
+      "lost": JSONValue(ledger.settled[.lost]), "dead_letters_replayed": JSONValue(ledger.putBack.total),
+      "dead_letters_removed": .object(
+        DeadLetterRemoval.allCases.map { .init($0.rawValue, JSONValue(removed?[$0] ?? 0)) }),
     ]
   }
 }

@@ -19,7 +19,7 @@ final class Storage: Sendable {
     directory = configuration.dataDirectory
     dataDirectory = try DataDirectory.open(directory)
     log = try FileLog.open(
-      directory: "\(directory)/log", positions: "\(directory)/positions",
+      directory: "\(directory)/log", positions: "\(directory)/positions", replays: "\(directory)/replays",
       configuration: FileLogConfiguration(configuration.log), logger: logger, metrics: metrics)
     let now = WallClock.system.now
     if let newest = log.newestRecordAtStart, newest > now {
@@ -44,7 +44,8 @@ extension FileLogConfiguration {
   init(_ log: RelayConfiguration.Log) {
     self.init(
       durability: log.durability == .fsync ? .fsync : .os, segmentSize: log.segmentSize, maxSize: log.maxSize,
-      onFull: log.onFull == .reject ? .reject : .dropOldest, minFreeDisk: log.minFreeDisk)
+      onFull: log.onFull == .reject ? .reject : .dropOldest, minFreeDisk: log.minFreeDisk,
+      retain: log.retain)
   }
 }
 

@@ -26,6 +26,7 @@ final class FaultyDisk: Disk, Sendable {
   func syncDirectory(_ path: String) throws(DiskError) { try real.syncDirectory(path) }
   func list(_ path: String) throws(DiskError) -> [String] { try real.list(path) }
   func makeDirectory(_ path: String) throws(DiskError) { try real.makeDirectory(path) }
+  func removeDirectory(_ path: String) throws(DiskError) { try real.removeDirectory(path) }
   func freeSpace(_ path: String) throws(DiskError) -> UInt64 { try real.freeSpace(path) }
 
   private final class File: DiskFile, Sendable {

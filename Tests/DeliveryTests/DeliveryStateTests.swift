@@ -61,12 +61,12 @@ struct DeliveryStateTests {
     facts.now = now + .seconds(30)
     #expect(state.decide(facts, limits) == .send(lastSequence: .max))
     #expect(state.attempts == 1)
-    #expect(state.record(app: "ios")?.failures == 1)
+    #expect(state.record(of: .app("ios"), app: "ios")?.failures == 1)
     state.sent()
-    #expect(state.record(app: "ios")?.failures == 1, "still on record while the next try is under way")
+    #expect(state.record(of: .app("ios"), app: "ios")?.failures == 1, "still on record while the next try is under way")
     state.settled(through: 7)
     #expect(state.isFresh)
-    #expect(state.record(app: "ios") == nil)
+    #expect(state.record(of: .app("ios"), app: "ios") == nil)
   }
 
   @Test("halves a refused batch in order, and counts each event's tries")

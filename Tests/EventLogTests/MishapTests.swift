@@ -196,7 +196,7 @@ struct MishapTests {
   @Test("nobody who looks into the log's directories holds up the writer")
   func wakesWithoutWaiting() throws {
     let log = try fixture().open()
-    let subscription = try #require(try log.subscribe("sink", origin: .oldest) as? FileSubscription)
+    let subscription = try log.fileSubscription("sink", origin: .oldest)
     let woken = Counter()
     subscription.onProgress { woken.add() }
     // A thread that waits for itself would never come back.
@@ -257,7 +257,7 @@ struct MishapTests {
   @Test("a destination that begins to read all apps together bears what comes in at that moment")
   func mergesWhileEventsCome() throws {
     let log = try fixture().open()
-    let sink = try #require(try log.subscribe("sink", origin: .oldest) as? FileSubscription)
+    let sink = try log.fileSubscription("sink", origin: .oldest)
     log.put(app: "ios", 0..<3)
     log.put(app: "web", 3..<5)
     sink.acknowledge(.app("ios"), 1...2, Tally(.delivered, 2))

@@ -281,7 +281,7 @@ struct RecoveryTests {
     #expect(log.knownDestinations == ["all"])
     #expect(lines.contains("positions are damaged", "all.json.damaged-1"))
     #expect(disk.paths.contains("/data/positions/all.json.damaged-1"))
-    let again = try #require(try log.subscribe("all", origin: .newest) as? FileSubscription)
+    let again = try log.fileSubscription("all", origin: .newest)
     #expect(again.countsSince != nil)
     #expect(again.attachment == nil)
     #expect(try again.readAll(.all).count == 5)

@@ -10,7 +10,8 @@ struct DeadLetterQuery {
   init(_ arguments: Arguments, now: Timestamp) throws(CommandFailure) {
     filter = DeadLetterFilter(
       destination: arguments["destination"], app: arguments["app"], code: arguments["code"],
-      since: try Self.moment("since", arguments, now: now), until: try Self.moment("until", arguments, now: now))
+      since: try Self.moment("since", arguments, now: now), until: try Self.moment("until", arguments, now: now),
+      includesReplayed: arguments.flag("all"))
   }
 
   /// A moment: a day (its begin, in UTC), a day and time with a zone, or a duration before now.

@@ -32,7 +32,8 @@ struct RelayContact: Sendable {
   ///
   /// - Parameter timeout: until the whole answer is there.
   func ask(
-    _ method: String, _ path: String, timeout: Duration = .seconds(10), over client: any HTTPSending
+    _ method: String, _ path: String, body: JSONValue? = nil, timeout: Duration = .seconds(10),
+    over client: any HTTPSending
   ) async -> Result<JSONValue, Problem> {
     var problem = Problem.notRunning(
       "no relay runs with this configuration: admin.listen leaves the port to the system, and no relay has written "
@@ -41,7 +42,8 @@ struct RelayContact: Sendable {
       let headers = configuration.admin.token.map { ["Authorization: Bearer \($0.revealed)"] } ?? []
       let answer = await client.send(
         HTTPClientRequest(
-          method: method, url: address.url + path, headers: headers, timeout: timeout, connectTimeout: .seconds(5),
+          method: method, url: address.url + path, headers: headers, body: body.map { RequestBody($0.utf8) },
+          timeout: timeout, connectTimeout: .seconds(5),
           unixSocket: address.unixSocket))
       switch read(answer, address) {
       case .success(let value): return .success(value)

@@ -14,6 +14,11 @@ extension RelayPort {
       defer { relay.close() }
       return relay.status()
     },
+    offlineReplay: { configuration, path, body, goesOn in
+      guard let relay = try OfflineRelay(configuration) else { return nil }
+      defer { relay.close() }
+      return try relay.perform(path, body, goesOn)
+    },
     misfits: { configuration in
       do {
         guard let relay = try OfflineRelay(configuration) else { return [] }

@@ -21,6 +21,14 @@ struct RelayPort: Sendable {
   /// What `GET /status` would say, from the files in a data directory in which no relay runs; nil when there are none.
   /// Throws what keeps them from being read.
   var offlineStatus: @Sendable (RelayConfiguration) throws -> JSONValue?
+  /// Carries out, in a data directory in which no relay runs, what a running one would at one of its admin listener's paths
+  /// about past events; the closure gets the replays' statuses now and then and stops them by false. Nil when there is no
+  /// such directory. Throws what is in the way.
+  var offlineReplay:
+    @Sendable (
+      _ configuration: RelayConfiguration, _ path: String, _ body: JSONValue,
+      _ goesOn: @escaping @Sendable (JSONValue) -> Bool
+    ) throws -> JSONValue?
   /// What waits in the data directory and doesn't fit the configuration, a sentence each: for an app that was removed,
   /// for another upstream, of another instance.
   var misfits: @Sendable (RelayConfiguration) -> [String]
@@ -29,5 +37,6 @@ struct RelayPort: Sendable {
 
   /// No relay at all.
   static let none = RelayPort(
-    run: { _, _, _, _ in 1 }, offlineStatus: { _ in nil }, misfits: { _ in [] }, adminAddress: { _ in nil })
+    run: { _, _, _, _ in 1 }, offlineStatus: { _ in nil }, offlineReplay: { _, _, _, _ in nil }, misfits: { _ in [] },
+    adminAddress: { _ in nil })
 }

@@ -46,6 +46,9 @@ enum StatusTables {
       if let most = log["max_bytes"]?.integer(as: Int.self) { text += " of \(SizeText.rounded(most))" }
     }
     if let segments = log["segments"]?.integer(as: Int.self) { text += ", \(segments) segments" }
+    if let retained = log["retained_bytes"]?.integer(as: Int.self), retained > 0 {
+      text += ", \(SizeText.rounded(retained)) kept for replay"
+    }
     if let oldest = log["oldest"]?.string { text += ", oldest \(oldest)" }
     var rows = [("log", text)]
     if let dropped = log["dropped_events"]?.integer(as: Int.self), dropped > 0 {
@@ -86,7 +89,9 @@ enum StatusTables {
       guard lanes.count > 1 || lanes.contains(where: { $0["state"]?.string != "running" }) else { continue }
       for lane in lanes {
         table.add([
-          destination["name"]?.string ?? "", lane["app"]?.string ?? "", lane["state"]?.string ?? "",
+          destination["name"]?.string ?? "",
+          (lane["app"]?.string ?? "") + (lane["replayed"]?.bool == true ? " (replayed)" : ""),
+          lane["state"]?.string ?? "",
           number(lane["pending"]), lane["retry_at"]?.string ?? "",
         ])
       }

@@ -5,6 +5,7 @@ enum CommandCatalog {
   static let all: [Command] = [
     .run, .check, .upstream, .send, .validate, .status, .flush, .drain, .deadLettersList, .deadLettersShow,
     .deadLettersExport,
+    .deadLettersReplay, .deadLettersDrop, .replay,
     .archiveList, .archiveVerify, .archiveCat,
     .logInspect,
     .logVerify,

@@ -2,8 +2,14 @@ import Glibc
 
 /// SIGTERM, SIGINT and SIGHUP for commands that end when they are told to.
 enum StopSignals {
-  /// Commands that wait for signals; all others end at once, as programs do.
-  static let waitingCommands: Set<String> = ["run", "upstream"]
+  /// Whether a line's command waits for signals; all others end at once, as programs do.
+  static func isWaitedFor(by arguments: [String]) -> Bool {
+    switch arguments.first {
+    case "run", "upstream", "replay": true
+    case "dead-letters": arguments.dropFirst().first == "replay"
+    default: false
+    }
+  }
 
   /// Keeps the signals from ending the process, in this thread and all that it starts. For the main thread, before any other.
   static func block() {

@@ -28,6 +28,9 @@ struct LogTables {
       ("segments", "\(report.segments.count) of \(SizeText.rounded(report.sizeBytes)), \(report.spareFiles) spare"),
       ("events", "\(report.events) in \(report.frames) requests"),
     ]
+    if report.retainedBytes > 0 {
+      rows.append(("for replay", "\(SizeText.rounded(report.retainedBytes)) are kept for replay alone"))
+    }
     if let first = report.firstSequence, let last = report.lastSequence {
       rows.append(("numbers", "\(first) to \(last)"))
     }
@@ -93,6 +96,7 @@ struct LogTables {
       "directory": .string(report.directory), "format": JSONValue(report.formatVersion),
       "verified": .bool(report.isVerified), "damaged": .bool(report.isDamaged), "events": JSONValue(report.events),
       "requests": JSONValue(report.frames), "bytes": JSONValue(report.sizeBytes),
+      "retained_bytes": JSONValue(report.retainedBytes),
       "first": Self.number(report.firstSequence), "last": Self.number(report.lastSequence),
       "lost_events": JSONValue(report.lostEvents), "spare_files": JSONValue(report.spareFiles),
       "set_aside": .array(report.filesSetAside.map(JSONValue.string)),
@@ -119,7 +123,7 @@ struct LogTables {
       "requests": JSONValue(segment.frames), "first": number(segment.firstSequence),
       "last": number(segment.lastSequence), "oldest_received_at": JSONValue(segment.oldestReceivedAt?.description),
       "newest_received_at": JSONValue(segment.newestReceivedAt?.description),
-      "unfinished_bytes": JSONValue(segment.unfinishedBytes),
+      "unfinished_bytes": JSONValue(segment.unfinishedBytes), "retained": .bool(segment.isRetained),
     ]
   }
 

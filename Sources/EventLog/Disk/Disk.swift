@@ -12,6 +12,8 @@ public protocol Disk: Sendable {
   func list(_ path: String) throws(DiskError) -> [String]
   /// Makes a directory and those above it (mode 0700), durably; fine when it is there already.
   func makeDirectory(_ path: String) throws(DiskError)
+  /// Removes a directory that holds nothing.
+  func removeDirectory(_ path: String) throws(DiskError)
   /// Bytes an unprivileged process may still write on the path's file system.
   func freeSpace(_ path: String) throws(DiskError) -> UInt64
 }

@@ -66,6 +66,10 @@ public struct RealDisk: Disk {
     }
   }
 
+  public func removeDirectory(_ path: String) throws(DiskError) {
+    guard rmdir(path) == 0 else { throw DiskError(.unlink, path, code: errno) }
+  }
+
   private func syncParent(of path: String) throws(DiskError) {
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."

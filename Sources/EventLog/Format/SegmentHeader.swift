@@ -19,6 +19,8 @@ struct SegmentHeader: Equatable {
   var createdAt: Timestamp
   /// Only what was still owed was taken over from an earlier copy: numbers that are missing were settled, not lost.
   var isRewritten = false
+  /// Its events are sent again: each frame's envelope begins with the numbers they first had, 8 bytes each.
+  var holdsReplays = false
 
   func write(to start: UnsafeMutableRawPointer) {
     start.initializeMemory(as: UInt8.self, repeating: 0, count: Self.size)
@@ -31,7 +33,7 @@ struct SegmentHeader: Equatable {
     start.put(previousEnd, 40)
     start.put(acceptedBefore, 48)
     start.put(createdAt.milliseconds, 56)
-    start.put(UInt16(isRewritten ? 1 : 0), 64)
+    start.put(UInt16((isRewritten ? 1 : 0) | (holdsReplays ? 2 : 0)), 64)
     start.put(Self.checksum(UnsafeRawPointer(start)), 12)
   }
 
@@ -55,7 +57,8 @@ struct SegmentHeader: Equatable {
       SegmentHeader(
         life: start.number(16), number: start.number(24), firstSequence: start.number(32),
         previousEnd: start.number(40), acceptedBefore: start.number(48),
-        createdAt: Timestamp(milliseconds: start.number(56)), isRewritten: start.number(64, as: UInt16.self) & 1 != 0))
+        createdAt: Timestamp(milliseconds: start.number(56)), isRewritten: start.number(64, as: UInt16.self) & 1 != 0,
+        holdsReplays: start.number(64, as: UInt16.self) & 2 != 0))
   }
 }
 

@@ -11,6 +11,8 @@ public struct LogInspection {
   private let isVerifying: Bool
   private var report: LogReport
   private var apps: [AppID: SegmentShare] = [:]
+  /// The number after the last event that everybody had settled.
+  private let settledThrough: UInt64
 
   /// What is in the log, by the segments' footers where they have one.
   ///
@@ -41,6 +43,7 @@ public struct LogInspection {
     self.directory = directory
     self.disk = disk
     isVerifying = verify
+    settledThrough = RetainedMark.read(directory, disk)
     report = LogReport(directory: directory, formatVersion: Int(SegmentHeader.version), isVerified: verify)
   }
 
@@ -154,7 +157,7 @@ public struct LogInspection {
         file: name, number: segment.number, state: state, sizeBytes: segment.fileSize, dataBytes: segment.dataEnd,
         frames: all?.frames ?? 0, events: all?.events ?? 0, firstSequence: all?.first, lastSequence: all?.last,
         oldestReceivedAt: all?.receivedAt.earliestIfAny, newestReceivedAt: all?.receivedAt.latestIfAny,
-        unfinishedBytes: unfinished))
+        unfinishedBytes: unfinished, isRetained: state == .sealed && segment.endSequence <= settledThrough))
     for share in segment.allShares where share.app != .all && share.frames > 0 {
       guard var known = apps[share.app] else {
         apps[share.app] = share

@@ -19,6 +19,8 @@ public struct LogReport: Sendable, Equatable {
   public var frames: Int { segments.reduce(0) { $0 + $1.frames } }
   public var events: Int { segments.reduce(0) { $0 + $1.events } }
   public var sizeBytes: Int { segments.reduce(0) { $0 + $1.sizeBytes } }
+  /// Bytes of the finished segments that nobody is owed anything of: kept for replay.
+  public var retainedBytes: Int { segments.reduce(0) { $0 + ($1.isRetained ? $1.sizeBytes : 0) } }
   public var firstSequence: UInt64? { segments.first { $0.events > 0 }?.firstSequence }
   public var lastSequence: UInt64? { segments.last { $0.events > 0 }?.lastSequence }
   public var lostEvents: Int { damages.reduce(0) { $0 + $1.lostEvents } }
@@ -48,6 +50,8 @@ public struct LogReport: Sendable, Equatable {
     public var oldestReceivedAt, newestReceivedAt: Timestamp?
     /// Bytes behind the frames that belong to a write which has not ended: torn, or going on just now.
     public var unfinishedBytes: Int
+    /// Everybody had settled all of it, and all before it: it is kept for replay alone.
+    public var isRetained = false
   }
 
   public struct AppReport: Sendable, Equatable {

@@ -3,20 +3,22 @@ import JSON
 
 extension PositionRecord {
   static let format = "event-relay-positions"
-  static let version = 1
+  /// A record without events sent again is written as version 1, which has no `replays`.
+  static let version = 2
 
   /// Two lines: what this is with a checksum, then the record.
   var encoded: [UInt8] {
     let body = json.utf8 + [UInt8(ascii: "\n")]
     let crc = body.withUnsafeBytes { crc32c($0) }
     let head: JSONValue = [
-      "format": .string(Self.format), "version": JSONValue(Self.version), "bytes": JSONValue(body.count),
+      "format": .string(Self.format), "version": JSONValue(replays == nil ? 1 : Self.version),
+      "bytes": JSONValue(body.count),
       "crc32c": .string(hex(UInt64(crc), digits: 8)),
     ]
     return head.utf8 + [UInt8(ascii: "\n")] + body
   }
 
-  private var json: JSONValue {
+  var json: JSONValue {
     let lanes = lanes.sorted { $0.key < $1.key }.map { app, marks -> JSONValue in
       .object([
         .init("app", .string(app)), .init("low", JSONValue(marks.low)),
@@ -35,6 +37,7 @@ extension PositionRecord {
     ]
     if let countersSince { members.append(.init("counters_since", JSONValue(countersSince.milliseconds))) }
     if let attachment { members.append(.init("attachment", attachment)) }
+    if let replays { members.append(.init("replays", replays)) }
     return .object(members)
   }
 
@@ -58,7 +61,7 @@ extension PositionRecord {
     return .record(record)
   }
 
-  private init?(_ json: JSONValue, destination: String) {
+  init?(_ json: JSONValue, destination: String) {
     guard json["destination"]?.string == destination, let mode = json["mode"]?.string.flatMap(Mode.init(rawValue:)),
       let through: UInt64 = json["through"]?.integer(), let logAccepted: UInt64 = json["log_accepted"]?.integer(),
       let base: Int64 = json["accepted_base"]?.integer(), let counts = json["settled"]?.members,
@@ -79,6 +82,7 @@ extension PositionRecord {
     acceptedBase = base
     countersSince = json["counters_since"]?.integer().map(Timestamp.init(milliseconds:))
     attachment = json["attachment"]
+    replays = json["replays"]
   }
 
   private static func intervals(_ list: [JSONValue]) -> IntervalSet? {

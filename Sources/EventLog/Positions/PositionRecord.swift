@@ -22,6 +22,8 @@ struct PositionRecord: Equatable {
   /// When the books began anew because the record before was damaged; nil when they are whole.
   var countersSince: Timestamp?
   var attachment: JSONValue?
+  /// The record of the queue of events that are sent again, as it was when this one was made: in the same atomic write.
+  var replays: JSONValue?
 
   func marks(of app: String) -> LaneMarks { lanes[app] ?? LaneMarks(low: through == 0 ? 0 : through - 1) }
 

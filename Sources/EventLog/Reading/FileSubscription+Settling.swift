@@ -119,12 +119,38 @@ extension FileSubscription {
 
   // MARK: On disk
 
-  func commit(attachment: JSONValue?) throws(LogError) {
+  func commit(attachment: JSONValue?) throws(LogError) { try commit(attachment: attachment, replays: nil) }
+
+  /// Commits, with the record of the queue of events that are sent again in the same write; nil keeps the last one.
+  func commit(attachment: JSONValue?, replays: JSONValue?) throws(LogError) {
+    try commit {
+      var record = self.record(attachment: attachment ?? committed.attachment)
+      record.replays = replays ?? committed.replays
+      return (record, owed)
+    }
+  }
+
+  /// What would be committed now, for a commit in two steps.
+  func snapshot() -> (record: PositionRecord, owed: [UInt64: Int]) {
+    monitor.withLock {
+      drain()
+      prune()
+      return (record(attachment: committed.attachment), owed)
+    }
+  }
+
+  /// Commits what was to be committed a moment ago, unless it is on disk already.
+  func commit(_ snapshot: (record: PositionRecord, owed: [UInt64: Int])) throws(LogError) {
+    if monitor.withLock({ committed == snapshot.record }) { return }
+    try commit { snapshot }
+  }
+
+  private func commit(_ make: () -> (PositionRecord, [UInt64: Int])) throws(LogError) {
     try commitMonitor.withLock { () throws(LogError) in
       let (record, owed): (PositionRecord, [UInt64: Int]) = monitor.withLock {
         drain()
         prune()
-        return (self.record(attachment: attachment ?? committed.attachment), self.owed)
+        return make()
       }
       if monitor.withLock({ isDiscarded }) { throw LogError("destination \(destination) was removed") }
       try asLogError { () throws(DiskError) in try store.write(record) }
@@ -154,6 +180,7 @@ extension FileSubscription {
     record.acceptedBase = acceptedBase
     record.countersSince = countersSince
     record.attachment = attachment
+    record.replays = committed.replays
     return record
   }
 

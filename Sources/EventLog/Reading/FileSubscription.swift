@@ -187,6 +187,9 @@ final class FileSubscription: Subscription, @unchecked Sendable {
     case .app(let name):
       if mode == .all { splitLanes() }
       return catalog.names.known(name).flatMap { lanes[$0] }
+    case .replayed, .allReplayed:
+      // They lie in a log of their own.
+      return nil
     }
   }
 }

@@ -21,6 +21,12 @@ struct Frame {
     return range
   }
 
+  /// The number that an event of a frame to be sent again first had; nil when the frame has none.
+  func original(_ index: Int) -> UInt64? {
+    guard header.envelopeLength >= header.eventCount * 8 else { return nil }
+    return UnsafeRawPointer(start).number(header.indexOffset + header.indexLength + index * 8, as: UInt64.self)
+  }
+
   /// The place of the frame's app in the batch's list, which it joins when it isn't the last one there.
   func app(into batch: EventBatch) -> Int {
     let bytes = UnsafeRawBufferPointer(start: start + FrameHeader.size, count: header.appLength)

@@ -119,7 +119,7 @@ final class LaneReader {
         try loseDamaged(entry, segment, request, log, &result)
         continue
       }
-      take(frame, at: at, request, into: batch, log)
+      take(frame, at: at, request, into: batch, holdsReplays: segment.holdsReplays)
       if taken.isFull || taken.isAtEnd { return }
     }
   }
@@ -151,7 +151,7 @@ final class LaneReader {
 
   /// Appends a frame's events to the batch, as far as they are wanted and the limits allow.
   private func take(
-    _ frame: Frame, at base: Int, _ request: Request, into batch: EventBatch, _ log: LogReadingContext
+    _ frame: Frame, at base: Int, _ request: Request, into batch: EventBatch, holdsReplays: Bool
   ) {
     let header = frame.header
     guard let kind = EventKind(rawValue: header.kind) else { return }
@@ -185,7 +185,7 @@ final class LaneReader {
       batch.events.append(
         StoredEvent(
           sequence: sequence, index: entry, kind: kind, dialect: header.dialect, receivedAt: header.receivedAt,
-          appIndex: appIndex, offset: offset))
+          appIndex: appIndex, offset: offset, original: holdsReplays ? frame.original(i) : nil))
       taken.bytes += entry.length + 1
       taken.kind = header.kind
       taken.next = sequence + 1

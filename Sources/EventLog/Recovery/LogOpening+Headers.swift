@@ -26,7 +26,8 @@ extension LogOpening {
     let before = segments.last
     return SegmentHeader(
       life: life, number: found.number, firstSequence: first, previousEnd: before?.endSequence ?? first,
-      acceptedBefore: before?.acceptedThrough ?? (first == 0 ? 0 : first - 1), createdAt: createdAt)
+      acceptedBefore: before?.acceptedThrough ?? (first == 0 ? 0 : first - 1), createdAt: createdAt,
+      holdsReplays: holdsReplays)
   }
 
   /// The frame with the highest number in the file, and the first one of the same life.

@@ -20,6 +20,8 @@ struct LogOpening {
   let acceptedFloor: UInt64
   /// How segments are opened: for reading alone where nothing may be changed.
   var openMode = DiskOpenMode.readWrite
+  /// What a header that must be guessed says of its events.
+  var holdsReplays = false
 
   // What is found.
 

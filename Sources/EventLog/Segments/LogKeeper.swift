@@ -14,12 +14,17 @@ final class LogKeeper: @unchecked Sendable {
   let droppedEvents: Counter
   weak var writer: LogWriter?
 
-  private let monitor = Monitor()
-  private var subscriptions: [String: FileSubscription] = [:]
+  let monitor = Monitor()
+  private(set) var subscriptions: [String: FileSubscription] = [:]
   /// Destinations whose record can't be read: nothing is freed while there is one.
-  private var unreadable: [String: LogError] = [:]
+  private(set) var unreadable: [String: LogError] = [:]
   /// Counts destinations that came.
   private var arrivals = 0
+  /// From which number on somebody reads all that is there, by who it is.
+  var pins: [Int: UInt64] = [:]
+  var nextPin = 0
+  /// The number after the last event that everybody had settled in front of anything owed, as is on disk.
+  var settledThrough: UInt64
 
   init(
     files: SegmentFiles, store: PositionStore, configuration: FileLogConfiguration, logger: Logger,
@@ -30,6 +35,7 @@ final class LogKeeper: @unchecked Sendable {
     self.store = store
     self.configuration = configuration
     self.logger = logger
+    settledThrough = RetainedMark.read(catalog.directory, catalog.disk, logger)
     droppedEvents = metrics.counter(
       "event_relay_log_dropped_events_total",
       "Events dropped because the log was full, for each destination that was still owed them.")
@@ -131,12 +137,22 @@ final class LogKeeper: @unchecked Sendable {
         return mayGoOn ? .blocked(.diskFull, stays: active) : .failed(error.description)
       }
       if let refusal = makeRoom() { return .blocked(refusal, stays: nil) }
+      return open(at: time)
+    }
+  }
+
+  private func open(at time: Timestamp) -> LogWriter.RollOutcome {
+    while true {
       let (end, accepted) = catalog.monitor.withLock { (catalog.publishedEnd, catalog.acceptedEvents) }
       do throws(DiskError) {
         return .opened(
           try files.open(
             firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted, createdAt: time))
       } catch {
+        if error.isOutOfSpace, error.operation != .sync, let kept = settledSegments().first {
+          files.remove([kept], mayReuse: false)
+          continue
+        }
         logger.error("no new segment can be made", about: catalog.directory, ["why": .text(error.description)])
         return error.operation == .sync ? .failed(error.description) : .blocked(.diskFull, stays: nil)
       }
@@ -145,9 +161,15 @@ final class LogKeeper: @unchecked Sendable {
 
   /// Whether one more segment may be made; drops the oldest ones for it when so configured.
   private func makeRoom() -> AppendRefusal? {
-    if files.freeSpace.isLow && files.spares.isEmpty { return .diskFull }
     files.remove(freeSegments())
+    makeDiskRoom()
+    if files.freeSpace.isLow && files.spares.isEmpty { return .diskFull }
     while catalog.sizeBytes + files.segmentSize > configuration.maxSize {
+      // What is only kept for replay goes first.
+      if let kept = settledSegments().first {
+        files.remove([kept])
+        continue
+      }
       guard configuration.onFull == .dropOldest, let oldest = catalog.all.first(where: \.isSealed) else {
         return .logFull
       }
@@ -166,24 +188,15 @@ final class LogKeeper: @unchecked Sendable {
 
   // MARK: Letting segments go
 
-  /// Recycles every finished segment that no destination is owed anything of.
+  /// Recycles every finished segment that no destination is owed anything of, and that isn't kept for replay.
   func free() {
     let count = files.monitor.withLock {
+      noteSettled()
       let segments = freeSegments()
       files.remove(segments)
       return segments.count
     }
     if count > 0 { writer?.roomWasMade() }
-  }
-
-  private func freeSegments() -> [Segment] {
-    let (subscriptions, isHeld) = monitor.withLock { (Array(self.subscriptions.values), !unreadable.isEmpty) }
-    // With nobody to ask, nothing is known to be finished.
-    guard !subscriptions.isEmpty, !isHeld else { return [] }
-    return catalog.all.filter { segment in
-      let (isSealed, end) = catalog.monitor.withLock { (segment.isSealed, segment.endSequence) }
-      return isSealed && subscriptions.allSatisfy { $0.frees(segment, end: end) }
-    }
   }
 
   /// Drops a segment with what is still owed of it: first in every destination's record, then in memory, then the file.

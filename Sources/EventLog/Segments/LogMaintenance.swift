@@ -2,6 +2,7 @@
 ///
 /// `@unchecked`: guarded by `monitor`.
 final class LogMaintenance: @unchecked Sendable {
+  private let keeper: LogKeeper
   private let files: SegmentFiles
   private let rewriter: SegmentRewriter
   private let monitor = Monitor()
@@ -9,6 +10,7 @@ final class LogMaintenance: @unchecked Sendable {
   private var isStopping = false
 
   init(keeper: LogKeeper) {
+    self.keeper = keeper
     files = keeper.files
     rewriter = SegmentRewriter(keeper)
   }
@@ -17,6 +19,7 @@ final class LogMaintenance: @unchecked Sendable {
     monitor.lock()
     while !isStopping {
       monitor.unlock()
+      keeper.lookAfterKept()
       _ = files.fillAhead { [monitor] in monitor.withLock { self.isStopping } }
       rewriter.lookAround { [monitor] in monitor.withLock { self.isStopping } }
       monitor.lock()
@@ -27,7 +30,10 @@ final class LogMaintenance: @unchecked Sendable {
   }
 
   /// One look at the segments on the calling thread: for logs without threads.
-  func lookInline() { rewriter.lookAround { false } }
+  func lookInline() {
+    keeper.lookAfterKept()
+    rewriter.lookAround { false }
+  }
 
   func stop() {
     monitor.withLock {

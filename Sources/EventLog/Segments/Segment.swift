@@ -15,6 +15,7 @@ final class Segment: @unchecked Sendable {
   let acceptedBefore: UInt64
   let createdAt: Timestamp
   let isRewritten: Bool
+  let holdsReplays: Bool
 
   // Guarded by the catalog's lock.
 
@@ -45,6 +46,7 @@ final class Segment: @unchecked Sendable {
     acceptedBefore = header.acceptedBefore
     createdAt = header.createdAt
     isRewritten = header.isRewritten
+    holdsReplays = header.holdsReplays
     endSequence = header.firstSequence
     self.fileSize = fileSize
   }
@@ -65,7 +67,8 @@ final class Segment: @unchecked Sendable {
   var header: SegmentHeader {
     SegmentHeader(
       life: life, number: number, firstSequence: firstSequence, previousEnd: previousEnd,
-      acceptedBefore: acceptedBefore, createdAt: createdAt, isRewritten: isRewritten)
+      acceptedBefore: acceptedBefore, createdAt: createdAt, isRewritten: isRewritten,
+      holdsReplays: holdsReplays)
   }
 
   var eventCount: UInt64 { endSequence - firstSequence }

@@ -56,7 +56,7 @@ final class SegmentFiles: @unchecked Sendable {
     let path = "\(directory)/\(SegmentName.segment(number))"
     let header = SegmentHeader(
       life: tuning.random(), number: number, firstSequence: firstSequence, previousEnd: previousEnd,
-      acceptedBefore: acceptedBefore, createdAt: createdAt)
+      acceptedBefore: acceptedBefore, createdAt: createdAt, holdsReplays: tuning.holdsReplays)
     let temporary: String
     var file: any DiskFile
     if let spare = spares.popLast() {
@@ -110,12 +110,15 @@ final class SegmentFiles: @unchecked Sendable {
   }
 
   /// Takes segments out of the log: their files are kept to be written over, or removed. Called with the lock held.
-  func remove(_ segments: [Segment]) {
+  ///
+  /// - Parameter mayReuse: false where the room on the disk is what is wanted.
+  func remove(_ segments: [Segment], mayReuse: Bool = true) {
     guard !segments.isEmpty else { return }
     for segment in segments {
-      let mayReuse = catalog.remove(segment) && segment.fileSize == segmentSize && spares.count < tuning.sparesMax
+      let isSpare =
+        catalog.remove(segment) && mayReuse && segment.fileSize == segmentSize && spares.count < tuning.sparesMax
       do throws(DiskError) {
-        if mayReuse {
+        if isSpare {
           let spare = Spare(number: segment.number, path: "\(directory)/\(SegmentName.spare(segment.number))")
           try disk.rename(segment.path, to: spare.path)
           spares.append(spare)

@@ -40,7 +40,11 @@ final class SegmentRewriter: @unchecked Sendable {
 
   private func candidates() -> [UInt64: (segment: Segment, owed: Int)] {
     var out: [UInt64: (segment: Segment, owed: Int)] = [:]
+    let now = files.clock.now
+    let mayTakeKept = Double(keeper.owedBytes) > tuning.rewriteKeptAbove * Double(keeper.configuration.maxSize)
     for segment in catalog.all {
+      // What is kept for replay isn't thrown away, unless what is owed needs the room.
+      if keeper.isPinned(segment) || (!mayTakeKept && keeper.isYoung(segment, at: now)) { continue }
       let (isSealed, end, events, isSmall) = catalog.monitor.withLock {
         (
           segment.isSealed, segment.endSequence, segment.share(of: .all)?.events ?? 0,

@@ -89,7 +89,8 @@ extension LogWriter {
     guard let active else { return false }
     let delta = note.receivedAt.milliseconds - active.segment.createdAt.milliseconds
     // A directory holds times as 32 bits of milliseconds: 24 days.
-    guard delta == Int64(Int32(clamping: delta)) else { return given.frames == 0 }
+    // (Where old events come in any order they don't matter.)
+    guard tuning.holdsReplays || delta == Int64(Int32(clamping: delta)) else { return given.frames == 0 }
     // Whatever its size, a frame fits into an empty segment.
     if given.frames == 0 { return true }
     let footer = MemoryDirectory.footerSizeMax(frames: given.frames + 1, apps: given.apps.count + 1)

@@ -7,7 +7,7 @@ import Records
 /// What a sink's worker reads its events through: only those its user wants, and no more behind than the user allows.
 ///
 /// The worker reads a batch, notes what of it is written as it goes along, and acknowledges what is noted once that is
-/// safe. Not thread-safe; lives on the sink's thread.
+/// safe. A batch holds new events or events that are sent again, never both. Not thread-safe; lives on the sink's thread.
 final class SinkReader {
   /// Drops are told once in so long, with their sum.
   static let noticeInterval: Duration = .seconds(60)
@@ -21,12 +21,26 @@ final class SinkReader {
   private let maxBehind: Int?
   private let logger: Logger
 
-  /// The numbers that were read and not acknowledged, unwanted events' among them.
-  private(set) var range: ClosedRange<UInt64>?
+  /// What was read of a lane and not acknowledged.
+  private struct Reading {
+    /// The numbers, unwanted events' among them.
+    var range: ClosedRange<UInt64>?
+    /// What of it is noted.
+    var noted = (through: UInt64(0), wanted: 0, unwanted: 0)
+  }
+
+  /// The lane the batch is of: new events, or such as are sent again. Each has numbers of its own.
+  private(set) var lane = Lane.all
+  private var new = Reading()
+  private var again = Reading()
+  private var reading: Reading {
+    get { lane.isReplayed ? again : new }
+    set { if lane.isReplayed { again = newValue } else { new = newValue } }
+  }
+  /// The numbers of the batch's lane that were read and not acknowledged, unwanted events' among them.
+  var range: ClosedRange<UInt64>? { reading.range }
   /// The numbers of the batch's unwanted events that are not noted yet.
   private var unwanted: ArraySlice<UInt64> = []
-  /// What is noted and not acknowledged.
-  private var noted = (through: UInt64(0), wanted: 0, unwanted: 0)
   private var dropped = 0
   private var noticedAt: ContinuousClock.Instant?
 
@@ -44,28 +58,39 @@ final class SinkReader {
     batch = EventBatch(capacity: capacity)
   }
 
-  /// Reads on. What was read before must all be noted.
+  /// Reads on, in turn from the new events and from those that are sent again. What was read before must all be noted.
   ///
+  /// - Parameter lane: the one lane to read from; nil: whichever has something.
   /// - Returns: false when there is nothing to read. When all that was read is unwanted, the batch is empty and the answer
   ///   true.
-  func read(_ limit: ReadLimit) throws(LogError) -> Bool {
-    guard try subscription.read(.all, limit: limit, into: batch), let first = batch.events.first?.sequence,
-      let last = batch.events.last?.sequence
-    else { return false }
-    range = (range?.lowerBound ?? first)...last
-    guard !selection.isAll else { return true }
-    var unwanted: [UInt64] = []
+  func read(_ limit: ReadLimit, from lane: Lane? = nil) throws(LogError) -> Bool {
+    for lane in lane.map({ [$0] }) ?? [self.lane.counterpart, self.lane] {
+      guard try subscription.read(lane, limit: limit, into: batch), let first = batch.events.first?.sequence,
+        let last = batch.events.last?.sequence
+      else { continue }
+      self.lane = lane
+      reading.range = (reading.range?.lowerBound ?? first)...last
+      sift()
+      return true
+    }
+    return false
+  }
+
+  /// Leaves the wanted events in the batch.
+  private func sift() {
+    unwanted = []
+    guard !selection.isAll else { return }
+    var numbers: [UInt64] = []
     batch.keep { event in
       let isWanted = selection.admits(event, app: batch.app(of: event), bytes: batch.bytes(of: event))
-      if !isWanted { unwanted.append(event.sequence) }
+      if !isWanted { numbers.append(event.sequence) }
       return isWanted
     }
-    self.unwanted = unwanted[...]
-    return true
+    unwanted = numbers[...]
   }
 
   /// Whether something was read and not acknowledged, wanted or not.
-  var hasUnacknowledged: Bool { range != nil }
+  var hasUnacknowledged: Bool { new.range != nil || again.range != nil }
 
   /// Some of the batch's events, the next in order, are written, and with them what was unwanted before the last of them.
   func note(_ events: ArraySlice<StoredEvent>) {
@@ -82,28 +107,37 @@ final class SinkReader {
   private func note(through last: UInt64, wanted: Int) {
     let passed = unwanted.prefix { $0 < last || $0 == range?.upperBound }
     unwanted = unwanted.dropFirst(passed.count)
-    noted = (last, noted.wanted + wanted, noted.unwanted + passed.count)
+    let noted = reading.noted
+    reading.noted = (last, noted.wanted + wanted, noted.unwanted + passed.count)
   }
 
   /// Takes what is noted off what the sink is owed: what was wanted came to this, the rest is filtered.
   /// - Returns: whether there was anything.
   @discardableResult
   func acknowledge(_ outcome: Outcome = .delivered) -> Bool {
-    guard let range, noted.through >= range.lowerBound else { return false }
+    let hasNew = acknowledge(.all, &new, outcome)
+    let hasAgain = acknowledge(.allReplayed, &again, outcome)
+    return hasNew || hasAgain
+  }
+
+  private func acknowledge(_ lane: Lane, _ reading: inout Reading, _ outcome: Outcome) -> Bool {
+    let noted = reading.noted
+    guard let range = reading.range, noted.through >= range.lowerBound else { return false }
     var tally = Tally(outcome, noted.wanted)
     tally.add(.filtered, UInt64(noted.unwanted))
-    subscription.acknowledge(.all, range.lowerBound...noted.through, tally)
-    self.range = noted.through < range.upperBound ? noted.through + 1...range.upperBound : nil
-    noted = (0, 0, 0)
+    subscription.acknowledge(lane, range.lowerBound...noted.through, tally)
+    reading.range = noted.through < range.upperBound ? noted.through + 1...range.upperBound : nil
+    reading.noted = (0, 0, 0)
     return true
   }
 
   /// What was read and not acknowledged is read again.
   func rewind() {
-    range = nil
+    new = Reading()
+    again = Reading()
     unwanted = []
-    noted = (0, 0, 0)
     subscription.rewind(.all)
+    subscription.rewind(.allReplayed)
   }
 
   /// Whether there is a bound to how far behind the sink may be.
@@ -116,7 +150,7 @@ final class SinkReader {
   ///
   /// To be called with nothing unacknowledged. Tells of it in the log now and then.
   func dropBehind() throws(LogError) {
-    guard let maxBehind, range == nil else { return }
+    guard let maxBehind, new.range == nil else { return }
     var count = 0
     while case let excess = subscription.behindBytes(.all) - maxBehind, excess > 0 {
       // Half of it at a time: an event takes more of the log than its own bytes, and no more is to go than must.

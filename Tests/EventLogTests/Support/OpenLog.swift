@@ -12,11 +12,14 @@ struct LogFixture {
   var tuning = FileLogTuning(isInline: true, stagingSize: 64 * 1024)
   var metrics = MetricsRegistry()
   var logger = Logger.silent
+  var now: Int64 = 1_800_000_000_000
 
   func open() throws -> FileLog {
-    try FileLog.open(
-      directory: "\(directory)/log", positions: "\(directory)/positions", configuration: configuration, disk: disk,
-      clock: WallClock { Timestamp(milliseconds: 1_800_000_000_000) }, logger: logger, metrics: metrics,
+    let now = now
+    return try FileLog.open(
+      directory: "\(directory)/log", positions: "\(directory)/positions", replays: "\(directory)/replays",
+      configuration: configuration, disk: disk, clock: WallClock { Timestamp(milliseconds: now) }, logger: logger,
+      metrics: metrics,
       tuning: tuning)
   }
 }

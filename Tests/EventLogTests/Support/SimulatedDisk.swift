@@ -202,6 +202,8 @@ final class SimulatedDisk: Disk {
 
   func makeDirectory(_ path: String) throws(DiskError) {}
 
+  func removeDirectory(_ path: String) throws(DiskError) {}
+
   func freeSpace(_ path: String) throws(DiskError) -> UInt64 { state.withLock { UInt64($0.free) } }
 }
 

@@ -1,0 +1,14 @@
+import Observability
+import Replay
+
+extension ReplayDesk.Room {
+  init(_ storage: Storage, _ destinations: Destinations, _ logger: Logger) {
+    let audit = storage.audit
+    self.init(
+      log: storage.log, deadLetters: destinations.deadLetters, relay: storage.instanceID,
+      directory: "\(storage.directory)/replays", destinations: destinations.types, logger: logger
+    ) { action, actor, details in
+      try audit.record(action, by: actor, details)
+    }
+  }
+}

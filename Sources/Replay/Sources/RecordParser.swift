@@ -1,0 +1,83 @@
+import Clocks
+import EventLog
+import EventsAPI
+import Ingest
+import JSON
+import Records
+
+/// Makes of a record's line the event that it was made of, with all that the log knows of an event.
+///
+/// The event's bytes are the line's; what is known of them is found by the reader that requests go through. Not thread-safe.
+final class RecordParser {
+  struct Record {
+    var event: StoredEvent
+    var app: String
+    var relay: String?
+    /// Good until the next line is read.
+    var bytes: UnsafeRawBufferPointer
+  }
+
+  /// Readable bytes that the reader wants behind an event.
+  private static let padding = 64
+  /// Bytes of `,"event":`, which stands before the event.
+  private static let memberBytes = 9
+
+  private let reader = EventsReader()
+  private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+  deinit { buffer.deallocate() }
+
+  /// Nil when the line is no record, or its event keeps the rules no longer.
+  func parse(_ line: UnsafeRawBufferPointer) -> Record? {
+    guard let range = RecordLines.eventRange(in: line) else { return nil }
+    let head = Array(line[..<(range.lowerBound - Self.memberBytes)]) + [UInt8(ascii: "}")]
+    guard let json = try? JSONValue(parsing: head), let sequence = json["seq"]?.integer(as: UInt64.self),
+      let app = json["app"]?.string, !app.isEmpty, app.utf8.count <= 64,
+      let receivedAt = json["received_at"]?.string.flatMap({ text in
+        Array(text.utf8).withUnsafeBytes { OccurredAt.parse($0) }
+      }), let kind = json["kind"]?.string.flatMap(EventKind.init(name:))
+    else { return nil }
+    let bytes = copy(UnsafeRawBufferPointer(rebasing: line[range]))
+    guard var index = index(kind, bytes, receivedAt) else { return nil }
+    if json["occurred_at_used"] != nil { index.flags.insert(.clamped) }
+    return Record(
+      event: StoredEvent(
+        sequence: sequence, index: index, kind: kind, dialect: 0, receivedAt: receivedAt, appIndex: 0, offset: 0),
+      app: app, relay: json["relay"]?.string, bytes: bytes)
+  }
+
+  private func copy(_ event: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    if buffer.count < event.count + Self.padding {
+      buffer.deallocate()
+      buffer = .allocate(byteCount: (event.count + Self.padding) * 2, alignment: 16)
+    }
+    buffer.copyMemory(from: event)
+    return UnsafeRawBufferPointer(rebasing: buffer[..<event.count])
+  }
+
+  /// The time isn't judged again: the line says what it was then.
+  private func index(_ kind: EventKind, _ bytes: UnsafeRawBufferPointer, _ receivedAt: Timestamp) -> EventIndex? {
+    let event: AcceptedEvent
+    switch kind {
+    case .event:
+      guard reader.readEvent(bytes, receivedAt: receivedAt, judgesTime: false) == nil, let found = reader.accepted.first
+      else { return nil }
+      event = found
+    case .identify:
+      guard case .success(let found) = reader.readIdentify(bytes, receivedAt: receivedAt) else { return nil }
+      event = found
+    }
+    guard event.offset == 0, event.length == bytes.count else { return nil }
+    return EventIndex(event, judgesTime: true)
+  }
+}
+
+extension EventKind {
+  init?(name: String) {
+    switch name {
+    case "event": self = .event
+    case "identify": self = .identify
+    default: return nil
+    }
+  }
+}
