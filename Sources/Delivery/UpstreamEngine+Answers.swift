@@ -31,7 +31,7 @@ extension UpstreamEngine {
         status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
         isBodyCut: answer.isBodyCut, sentEvents: flight.shape.count, route: flight.kind == .event ? .events : .identify,
         now: context.clock.now)
-      context.metrics.count(DeliveryMetrics.Attempt(verdict), took: took)
+      context.metrics.count(AttemptMetrics.Outcome(verdict), took: took)
       act(on: verdict, flight)
     }
     pool.giveBack(flight.buffers)

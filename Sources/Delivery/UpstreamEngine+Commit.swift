@@ -2,7 +2,6 @@ import DeadLetters
 import EventLog
 import JSON
 import Observability
-import Records
 
 extension UpstreamEngine {
   /// Makes positions durable soon: no sooner than so long after the last time.
@@ -43,8 +42,4 @@ extension UpstreamEngine {
     commitDue = nil
     lastCommit = now
   }
-}
-
-extension FileMark {
-  func isSameFile(as other: FileMark) -> Bool { device == other.device && inode == other.inode && path == other.path }
 }

@@ -5,7 +5,7 @@ import Records
 ///
 /// Needs nothing but the directory. A relay may go on writing it meanwhile. What a shortened manifest can't tell by itself
 /// (that it once was longer, when the files it doesn't name were removed with its end) a head noted elsewhere tells.
-/// Memory grows with the number of files by some 24 bytes each, and with nothing else. Blocks in file calls.
+/// Memory grows by some 100 bytes with each file, and with nothing else. Blocks in file calls.
 public struct ArchiveVerification: Sendable {
   private let reader: ArchiveReader
   private var report: ArchiveReport
