@@ -16,6 +16,8 @@ final class AdminHandler: HTTPHandler {
     var deadLetters: @Sendable (_ query: String?) -> Result<[UInt8], APIError>
     /// Reads the configuration anew: what took effect, or the faults.
     var reload: @Sendable () async -> ReloadOutcome
+    /// Takes no more events in and sends what waits, or ends that.
+    var drain: @Sendable (DrainWish) async throws(RelayError) -> Drainer.Progress
     /// What is served about past events.
     var replays: ReplayRoutes
     /// One event's story.
@@ -29,7 +31,7 @@ final class AdminHandler: HTTPHandler {
 
   private let access: AdminAccess
   private let metrics: MetricsRegistry
-  private let relay: Relay
+  let relay: Relay
 
   init(access: AdminAccess, metrics: MetricsRegistry, relay: Relay) {
     self.access = access
@@ -45,11 +47,12 @@ final class AdminHandler: HTTPHandler {
     case status = "/status"
     case flush = "/flush"
     case reload = "/reload"
+    case drain = "/drain"
     case deadLetters = "/dead-letters"
 
     var method: String {
       switch self {
-      case .flush, .reload: "POST"
+      case .flush, .reload, .drain: "POST"
       default: "GET"
       }
     }
@@ -96,6 +99,7 @@ final class AdminHandler: HTTPHandler {
     case .status: exchange.respond(.json(200, relay.status().utf8))
     case .flush: flush(exchange)
     case .reload: reload(exchange)
+    case .drain: drain(exchange)
     case .deadLetters:
       switch relay.deadLetters(exchange.query) {
       case .success(let lines):

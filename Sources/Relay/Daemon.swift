@@ -57,10 +57,13 @@ public final class Daemon: Sendable {
     do {
       let storage = try Storage(configuration, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
-      let destinations = try Destinations(self, storage, upstreamURL: standIn?.url ?? configuration.upstream.url)
+      let intake = try Intake(self, storage)
+      let destinations = try Destinations(
+        self, storage, intake, upstreamURL: standIn?.url ?? configuration.upstream.url)
       let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
-      let listeners = try Listeners(self, storage, destinations, replays: replays, standIn: standIn)
+      let listeners = try Listeners(self, storage, intake, destinations, replays: replays, standIn: standIn)
 
+      intake.start()
       destinations.start()
       try listeners.start()
       announce(listeners, storage, standIn)
@@ -80,6 +83,7 @@ public final class Daemon: Sendable {
       await destinations.stop(until: deadline)
       await standIn?.stop()
       await listeners.stopAdmin()
+      await intake.stop(until: deadline)
       storage.close()
       logger.info("stopped")
       return 0

@@ -2,6 +2,7 @@ import Apps
 import Clocks
 import Configuration
 import DeadLetters
+import Dedupe
 import Delivery
 import EventLog
 import EventsAPI
@@ -22,7 +23,7 @@ final class Destinations: Sendable {
   private let upstreamSubscription: any Subscription
   private let client: HTTPClientLoop
 
-  init(_ daemon: Daemon, _ storage: Storage, upstreamURL: String) throws {
+  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, upstreamURL: String) throws {
     let configuration = daemon.configuration
     if daemon.options.adopts {
       try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(upstreamURL)])
@@ -39,7 +40,8 @@ final class Destinations: Sendable {
         configuration.upstream, url: upstreamURL, adopts: daemon.options.adopts || daemon.options.standsIn),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
-      logger: daemon.logger)
+      logger: daemon.logger,
+      didBury: intake.didBury)
     var all: [any Destination] = [upstream]
     for sink in configuration.sinks {
       let context = SinkContext(
@@ -56,7 +58,7 @@ final class Destinations: Sendable {
   private static func removedSinks(
     besides configured: [any Destination], _ storage: Storage, _ logger: Logger
   ) throws -> [RemovedSink] {
-    let names = Set(configured.map(\.name))
+    let names = Set(configured.map(\.name) + [IDKeeper.destination])
     return try storage.log.knownDestinations.filter { !names.contains($0) }.compactMap { name in
       let subscription = try storage.log.subscribe(name, origin: .newest)
       let waiting = subscription.pending.events
@@ -103,6 +105,13 @@ final class Destinations: Sendable {
       var result = FlushResult(flushed: 0, pending: 0)
       for await (isUpstream, flushed) in group where isUpstream { result = flushed }
       return result
+    }
+  }
+
+  /// Flushes all at once, until what waits is settled or the time is up.
+  func flushAll(until deadline: ContinuousClock.Instant) async {
+    await withTaskGroup(of: Void.self) { group in
+      for destination in all { group.addTask { _ = await destination.flush(until: deadline) } }
     }
   }
 

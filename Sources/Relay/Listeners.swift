@@ -16,7 +16,8 @@ final class Listeners: Sendable {
   private let facts: RelayFacts
 
   init(
-    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, replays: ReplayDesk, standIn: EmbeddedStandIn?
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, replays: ReplayDesk,
+    standIn: EmbeddedStandIn?
   ) throws {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
@@ -25,9 +26,11 @@ final class Listeners: Sendable {
       senders,
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
-        metrics: daemon.metrics), logger: daemon.logger)
-    reloader = Reloader(daemon, storage, destinations)
-    facts = RelayFacts(daemon, storage, destinations, ingest: ingest, standIn: standIn)
+        gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, metrics: daemon.metrics),
+      logger: daemon.logger)
+    reloader = Reloader(daemon, storage, intake, destinations)
+    facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
+    let drainer = Drainer(intake.gate, destinations, storage.audit, daemon.logger)
     let address = ListenAddress(configuration.admin.listen)
     admin = HTTPServer(
       HTTPServerConfiguration(listen: [address], maxConnections: 64),
@@ -36,7 +39,7 @@ final class Listeners: Sendable {
           listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
         metrics: daemon.metrics,
         relay: AdminHandler.Relay(
-          facts, reloader, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)),
+          facts, reloader, drainer, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)),
           PassportRoute { id, deadline in
             try PassportSearch(daemon.configuration, dataDirectory: storage.directory) { storage.log.view }
               .run(id, until: deadline)
@@ -82,6 +85,7 @@ final class Listeners: Sendable {
 final class RelayFacts: Sendable {
   private let daemon: Daemon
   private let storage: Storage
+  private let intake: Intake
   private let destinations: Destinations
   private let ingest: HTTPServer
   private let standIn: EmbeddedStandIn?
@@ -90,10 +94,12 @@ final class RelayFacts: Sendable {
   private let adminAddress = Mutex("")
 
   init(
-    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, ingest: HTTPServer, standIn: EmbeddedStandIn?
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, ingest: HTTPServer,
+    standIn: EmbeddedStandIn?
   ) {
     self.daemon = daemon
     self.storage = storage
+    self.intake = intake
     self.destinations = destinations
     self.ingest = ingest
     self.standIn = standIn
@@ -113,7 +119,8 @@ final class RelayFacts: Sendable {
       ($0.pending.oldestReceivedAt?.milliseconds ?? .max) < ($1.pending.oldestReceivedAt?.milliseconds ?? .max)
     }
     return .ready(
-      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), waitedFor: waiting.map(\.name))
+      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), isDraining: intake.gate.isClosed,
+      waitedFor: waiting.map(\.name))
   }
 
   var whole: HealthReport { .whole(live: live, ready: ready, destinations: destinations.statuses) }
@@ -122,7 +129,8 @@ final class RelayFacts: Sendable {
     StatusReport.json(
       StatusReport.Facts(
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
-        ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
+        ingestAddresses: ingest.addresses.map(\.description), isDraining: intake.gate.isClosed,
+        adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
         destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
         heldBytes: storage.log.heldBytes))
@@ -132,11 +140,19 @@ final class RelayFacts: Sendable {
 }
 
 extension AdminHandler.Relay {
-  init(_ facts: RelayFacts, _ reloader: Reloader, _ replays: ReplayRoutes, _ passport: PassportRoute) {
+  init(
+    _ facts: RelayFacts, _ reloader: Reloader, _ drainer: Drainer, _ replays: ReplayRoutes, _ passport: PassportRoute
+  ) {
     self.init(
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
-      reload: { await reloader.reload(by: "POST /reload") }, replays: replays, passport: passport)
+      reload: { await reloader.reload(by: "POST /reload") },
+      drain: { (wish) async throws(RelayError) in
+        switch wish {
+        case .drain(let timeout): try await drainer.drain(for: timeout, by: "POST /drain")
+        case .stop: try drainer.stop(by: "POST /drain")
+        }
+      }, replays: replays, passport: passport)
   }
 }
 

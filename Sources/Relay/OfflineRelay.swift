@@ -1,6 +1,7 @@
 import Clocks
 import Configuration
 import DeadLetters
+import Dedupe
 import Delivery
 import EventLog
 import Glibc
@@ -27,7 +28,9 @@ public final class OfflineRelay: Sendable {
       directory: "\(path)/log", positions: "\(path)/positions", replays: "\(path)/replays",
       configuration: FileLogConfiguration(configuration.log), logger: .silent, metrics: MetricsRegistry())
     let log = log
-    subscriptions = try log.knownDestinations.map { try log.subscribe($0, origin: .newest) }
+    subscriptions = try log.knownDestinations.filter { $0 != IDKeeper.destination }.map {
+      try log.subscribe($0, origin: .newest)
+    }
   }
 
   public func close() {

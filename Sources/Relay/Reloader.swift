@@ -9,15 +9,17 @@ import Synchronization
 final class Reloader: Sendable {
   private let daemon: Daemon
   private let storage: Storage
+  private let intake: Intake
   private let destinations: Destinations
   private let current: Mutex<RelayConfiguration>
   private let isGood = Atomic(true)
 
   var isLastReloadGood: Bool { isGood.load(ordering: .relaxed) }
 
-  init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations) {
+  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations) {
     self.daemon = daemon
     self.storage = storage
+    self.intake = intake
     self.destinations = destinations
     current = Mutex(daemon.configuration)
   }
@@ -59,6 +61,8 @@ final class Reloader: Sendable {
         }
         current.apps = new.apps
         current.ingest.keys = new.ingest.keys
+        intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
+        current.ingest.maxEventsPerMinute = new.ingest.maxEventsPerMinute
         return changes
       }
     }
@@ -69,8 +73,12 @@ final class Reloader: Sendable {
     var outcome = ReloadOutcome()
     if old.apps != new.apps { outcome.applied.append("apps") }
     if old.ingest.keys != new.ingest.keys { outcome.applied.append("ingest.keys") }
+    if old.ingest.maxEventsPerMinute != new.ingest.maxEventsPerMinute {
+      outcome.applied.append("ingest.max_events_per_minute")
+    }
     var ingest = new.ingest
     ingest.keys = old.ingest.keys
+    ingest.maxEventsPerMinute = old.ingest.maxEventsPerMinute
     if ingest != old.ingest { outcome.needsRestart.append("ingest") }
     if old.admin != new.admin { outcome.needsRestart.append("admin") }
     if old.log != new.log { outcome.needsRestart.append("log") }
