@@ -41,14 +41,18 @@ public struct DeadLetterBooks: Sendable, Equatable {
   private mutating func end(
     of file: String, _ committed: FileMark?, _ directory: String, _ system: FileSystem
   ) throws(FileError) -> Int? {
-    guard let committed, DeadLetterReader.lastComponent(of: committed.path) == file,
-      let facts = try system.facts(of: "\(directory)/\(file)"), facts.inode == committed.inode
-    else { return nil }
-    if facts.length < committed.length {
-      fault =
-        "\(directory)/\(file) has \(facts.length) bytes, and \(committed.length) were written and counted: it was cut"
+    guard var mark = committed, DeadLetterReader.lastComponent(of: mark.path) == file else { return nil }
+    // The directory may have moved since.
+    mark.path = "\(directory)/\(file)"
+    switch try mark.look(on: system) {
+    case .whole: return mark.length
+    // A copy without the letters that were dropped.
+    case .moved: return nil
+    case .shortened(let length):
+      fault = "\(mark.path) has \(length) bytes, and \(mark.length) were written and counted: it was cut"
+    case .changed: fault = "\(mark.path) ends otherwise than it was written and counted"
     }
-    return committed.length
+    return mark.length
   }
 
   private mutating func count(

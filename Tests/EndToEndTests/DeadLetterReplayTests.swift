@@ -52,6 +52,7 @@ extension EndToEnd {
         let moment = kill * 700 + Int.random(in: 0..<300)
         while try await (ledger(relay)["dead_letters_replayed"] ?? 0) < moment {}
         try await relay.crash()
+        try await expectWell(directory)
         #expect(await child.wait() == 1)
         relay = try await RelayProcess(directory, settings)
         _ = try await ledger(relay)

@@ -37,6 +37,7 @@ extension EndToEnd {
           let moment = kill * Self.eventsPerKill + Int.random(in: 1..<Self.eventsPerKill - 400, using: &random)
           try await senders.release(end, untilAccepted: moment)
           try await relay.crash()
+          try await expectWell(directory)
           relay = try await RelayProcess(directory, settings)
           senders.relay(at: relay.ingest[0])
           try await senders.release(end, untilAccepted: end)
@@ -72,6 +73,7 @@ extension EndToEnd {
         for end in [2000, 4000, 6000] {
           try await senders.release(end, untilAccepted: end - Int.random(in: 100..<1500))
           try await relay.crash()
+          try await expectWell(directory)
           relay = try await RelayProcess(directory, settings)
           senders.relay(at: relay.ingest[0])
           try await senders.release(end, untilAccepted: end)
