@@ -168,6 +168,22 @@ extension EndToEnd {
       #expect(gone.has("ledger upstream", "are neither settled nor in the log"), "\(gone.faults)")
     }
 
+    @Test("says that a relay runs which gives it no status, and checks the files all the same")
+    func silentRelay() async throws {
+      let upstream = try ScriptedUpstream(keepsRequests: false)
+      var locked = settings(upstream)
+      locked.adminToken = "s3cret-token"
+      let relay = try await RelayProcess(directory, locked)
+      try await relay.accept([TestEvent(0)])
+      try await expectWell(directory)
+      _ = settings(upstream).write(in: directory)
+      let report = try await doctor(directory)
+      #expect(report.exitCode == 1 && report.faults.map(\.name) == ["relay"], "\(report.faults)")
+      #expect(report.json["running"] == true)
+      #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
+    }
+
     @Test("finds an archive's file that was removed, and a line of its manifest that was changed")
     func archiveChanged() async throws {
       let upstream = try ScriptedUpstream(keepsRequests: false)

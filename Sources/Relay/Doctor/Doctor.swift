@@ -29,10 +29,12 @@ public struct Doctor: Sendable {
     let status = status()
     let standsIn = status?["stand_in"] != nil
     let directory = configuration.dataDirectory + (standsIn ? "-stand-in" : "")
+    let isInUse = DataDirectory.isInUse(directory)
     var checks: [DoctorCheck] = []
     if access("\(directory)/log", F_OK) == 0 || status != nil {
-      let ledger = LedgerExamination(dataDirectory: directory, status: self.status).run()
+      let ledger = LedgerExamination(dataDirectory: directory, isInUse: isInUse, status: self.status).run()
       checks += ledger.checks
+      if isInUse, status == nil { checks.append(Self.silent(directory)) }
       checks.append(log(directory))
       checks += queues(directory, ledger.view)
       if let view = ledger.view {
@@ -48,9 +50,18 @@ public struct Doctor: Sendable {
     }
     checks.append(configured())
     return [
-      "ok": .bool(checks.allSatisfy(\.isOK)), "running": .bool(status != nil), "data_dir": .string(directory),
+      "ok": .bool(checks.allSatisfy(\.isOK)), "running": .bool(status != nil || isInUse),
+      "data_dir": .string(directory),
       "checks": .array(checks.map(\.json)),
     ]
+  }
+
+  private static func silent(_ directory: String) -> DoctorCheck {
+    .wrong(
+      "relay",
+      "a relay uses \(directory), and gives no status at the configuration's admin address: how its destinations "
+        + "are was not looked at",
+      "event-relay status says why; has the configuration changed since its start?")
   }
 
   private func log(_ directory: String, name: String = "log") -> DoctorCheck {

@@ -13,6 +13,8 @@ struct LedgerExamination {
   private static let pause: useconds_t = 100_000
 
   let dataDirectory: String
+  /// Whether a relay runs, and answers or doesn't.
+  let isInUse: Bool
   /// The running relay's status; nil when none runs.
   let status: () -> JSONValue?
 
@@ -56,7 +58,7 @@ struct LedgerExamination {
       view = try LogView.read(dataDirectory)
     } catch {
       result.checks = [.wrong("ledger", error.description, "see event-relay log verify \(dataDirectory)")]
-      return (result, before != nil)
+      return (result, before != nil || isInUse)
     }
     result.view = view
     var facts: [(facts: BooksVerdict.Facts?, check: DoctorCheck?)] = []
@@ -97,7 +99,7 @@ struct LedgerExamination {
       facts.after = Self.ledger(facts.name, after)
       result.checks.append(Self.check(facts))
     }
-    return (result, before != nil)
+    return (result, before != nil || isInUse)
   }
 
   private static func ledger(_ name: String, _ status: JSONValue?) -> JSONValue? {
