@@ -8,7 +8,7 @@ import Observability
 struct UpstreamContext: Sendable {
   static let destination = "upstream"
 
-  let configuration: UpstreamConfiguration
+  let settings: UpstreamSettings
   let subscription: any Subscription
   let client: any HTTPSending
   let scheduler: any DeliveryScheduler
@@ -21,6 +21,9 @@ struct UpstreamContext: Sendable {
   let clock: WallClock
   /// A random number from 0 up to 1, for jitter.
   let roll: @Sendable () -> Double
+
+  /// As it is at this moment.
+  var configuration: UpstreamConfiguration { settings.current }
 
   var limits: BatchLimits {
     BatchLimits(events: configuration.maxBatchEvents, bytes: configuration.maxBatchBytes)

@@ -26,15 +26,14 @@ final class Listeners: Sendable {
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
         metrics: daemon.metrics), logger: daemon.logger)
-    reloader = Reloader(daemon, storage, destinations)
-    facts = RelayFacts(daemon, storage, destinations, ingest: ingest, standIn: standIn)
     let address = ListenAddress(configuration.admin.listen)
+    let gate = AdminGate(AdminAccess(configuration.admin))
+    reloader = Reloader(daemon, storage, destinations, ingest: ingest, gate: gate)
+    facts = RelayFacts(daemon, storage, destinations, ingest: ingest, standIn: standIn)
     admin = HTTPServer(
       HTTPServerConfiguration(listen: [address], maxConnections: 64),
       handler: AdminHandler(
-        access: AdminAccess(
-          listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
-        metrics: daemon.metrics,
+        gate: gate, metrics: daemon.metrics,
         relay: AdminHandler.Relay(
           facts, reloader, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)))),
       logger: daemon.logger)
@@ -51,6 +50,9 @@ final class Listeners: Sendable {
     daemon.metrics.gauge(
       "event_relay_clamp_risk_events", "Waiting events within 24 h of the 7 days past which the upstream clamps them."
     ) { Double(clampRisk.value) }
+    daemon.metrics.counter(
+      "event_relay_removed_sink_dropped_events_total", "Events owed to removed sinks whose time was over."
+    ) { Double(destinations.removed.droppedEvents) }
     daemon.metrics.gauge("event_relay_config_last_reload_success", "1 when the last reload took effect, else 0.") {
       [reloader] in reloader.isLastReloadGood ? 1 : 0
     }
@@ -132,6 +134,12 @@ extension AdminHandler.Relay {
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
       reload: { await reloader.reload(by: "POST /reload") }, replays: replays)
+  }
+}
+
+extension AdminAccess {
+  init(_ admin: RelayConfiguration.Admin) {
+    self.init(listen: ListenAddress(admin.listen), hosts: admin.hosts, token: admin.token?.revealed)
   }
 }
 
