@@ -63,7 +63,8 @@ let package = Package(
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
     room("Configuration", ["CYAML"]),
     room("Apps", ["CCrypto", "Clocks", "JSON", "Observability"]),
-    room("Ingest", ["Apps", "Clocks", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability"]),
+    room("Ingest", ["Apps", "Clocks", "Dedupe", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Delivery",
       [
@@ -85,7 +86,7 @@ let package = Package(
     room(
       "Relay",
       [
-        "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Delivery", "EventLog", "EventsAPI",
+        "Apps", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery", "EventLog", "EventsAPI",
         "HTTPClient",
         "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
       ]),
@@ -107,9 +108,10 @@ let package = Package(
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
-    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery"),
+    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
+    tests("Delivery"),
     tests("Sinks"),
-    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands"),
+    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands", ["Sinks"]),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
   ],

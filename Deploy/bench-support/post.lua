@@ -1,6 +1,6 @@
 -- For wrk: posts batches of events made beforehand, as apps make them (about 450 bytes each).
--- After `--`: how many events a batch has, how many different batches there are, and how many milliseconds a connection
--- waits before each request (0: none).
+-- After `--`: how many events a batch has, how many different batches there are, how many milliseconds a connection
+-- waits before each request (0: none), and, if wished, `fresh`: then no event_id is sent twice, which costs wrk more.
 -- The last line of its output is for the script that called it: requests answered with 200, other
 -- answers and failures, seconds, and the 50th and 99th percentile of latency in microseconds.
 
@@ -38,10 +38,27 @@ local function event(now)
     pick(devices), pick(locales))
 end
 
-local pool, last = {}, 0
+local pool, last, fresh, turn = {}, 0, false, 0
+
+-- A request cut up before and behind the first eight digits of each id.
+local function cut(text)
+  local pieces, from = {}, 1
+  while true do
+    local _, at = text:find('"event_id":"', from, true)
+    if not at then break end
+    table.insert(pieces, text:sub(from, at))
+    table.insert(pieces, "")
+    from = at + 9
+  end
+  table.insert(pieces, text:sub(from))
+  return pieces
+end
 
 function init(arguments)
   local events, bodies = tonumber(arguments[1]), tonumber(arguments[2])
+  fresh = arguments[4] == "fresh"
+  -- (Another run begins elsewhere.)
+  turn = os.time() % 0x10000 * 0x10000
   local wait = tonumber(arguments[3] or 0)
   if wait > 0 then
     -- (With half of it at random, so that the connections don't march in step.)
@@ -54,13 +71,18 @@ function init(arguments)
     local batch = {}
     for at = 1, events do batch[at] = event(now) end
     pool[n] = wrk.format("POST", "/v1/events", headers, '{"events":[' .. table.concat(batch, ",") .. "]}")
+    if fresh then pool[n] = cut(pool[n]) end
   end
   collectgarbage("collect")
 end
 
 function request()
   last = last % #pool + 1
-  return pool[last]
+  if not fresh then return pool[last] end
+  if last == 1 then turn = turn + 1 end
+  local pieces, digits = pool[last], string.format("%08x", turn)
+  for at = 2, #pieces, 2 do pieces[at] = digits end
+  return table.concat(pieces)
 end
 
 function done(summary, latency)

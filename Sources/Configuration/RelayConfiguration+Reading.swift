@@ -49,7 +49,27 @@ extension RelayConfiguration.Ingest {
     section.read("header_timeout", into: &headerTimeout, time)
     section.read("body_timeout", into: &bodyTimeout, time)
     section.read("idle_timeout", into: &idleTimeout, time)
-    section.later("max_events_per_minute", "dedupe", "tls")
+    section.read("max_events_per_minute", into: &maxEventsPerMinute, .integer(0...100_000_000))
+    // Else there are requests that never fit, and what should their senders be told?
+    if (1..<Self.requestEventsMax).contains(maxEventsPerMinute) {
+      section.fault(
+        "max_events_per_minute",
+        "\(maxEventsPerMinute) is less than the \(Self.requestEventsMax) events one request may hold; make it "
+          + "\(Self.requestEventsMax) or more, or 0 for no limit")
+    }
+    dedupe.read(section.section("dedupe"))
+    section.later("tls")
+    section.finish()
+  }
+
+  /// Events of one request, by the API.
+  private static let requestEventsMax = 100
+}
+
+extension RelayConfiguration.Dedupe {
+  mutating func read(_ section: Section) {
+    section.read("window", into: &window, .duration(.zero ... .days(7)))
+    section.read("max_ids", into: &maxIDs, .integer(1000...50_000_000))
     section.finish()
   }
 }

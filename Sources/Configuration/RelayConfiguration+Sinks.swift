@@ -1,7 +1,7 @@
 extension RelayConfiguration {
   static let sinksMax = 64
   /// What the relay keeps for itself under `data_dir`.
-  private static let ownDirectories = ["dead-letters", "keys", "log", "positions", "replays", "stand-in"]
+  private static let ownDirectories = ["dead-letters", "dedupe", "keys", "log", "positions", "replays", "stand-in"]
 
   static func readSinks(_ root: Section, _ types: [any SinkFormat], dataDirectory: String) -> [Sink] {
     var sinks: [Sink] = []
@@ -38,7 +38,10 @@ extension RelayConfiguration {
 
   /// A sink, perhaps with faults; nil when its type is unknown, so that its keys can't be judged.
   private static func readSink(_ section: Section, _ types: [any SinkFormat]) -> Sink? {
-    let nameFormat = ScalarFormat.name(taken: ["upstream": "the destination of the upstream is called so"])
+    let nameFormat = ScalarFormat.name(taken: [
+      "upstream": "the destination of the upstream is called so",
+      "dedupe": "the memory of event ids keeps its place in the log under it",
+    ])
     if !section.has("name") { section.fault("name", "is missing; every sink needs \(nameFormat.noun)") }
     let name = section.value("name", nameFormat) ?? ""
     let typeFormat = ScalarFormat<String>.word(of: types.map(\.name))
@@ -53,7 +56,10 @@ extension RelayConfiguration {
     common.read(section)
     let options = type.read(section)
     section.finish()
-    return Sink(name: name, type: type.name, common: common, options: options)
+    var sink = Sink(name: name, type: type.name, common: common, options: options)
+    let placeKey = options.path == nil ? "url" : "path"
+    (sink.placeLine, sink.placeKey) = (section.line(of: placeKey), "\(section.path).\(placeKey)")
+    return sink
   }
 }
 

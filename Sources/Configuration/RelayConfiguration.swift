@@ -50,6 +50,16 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var headerTimeout: Duration = .seconds(10)
     public var bodyTimeout: Duration = .seconds(30)
     public var idleTimeout: Duration = .seconds(75)
+    /// Of one app; 0: as many as come.
+    public var maxEventsPerMinute = 0
+    public var dedupe = Dedupe()
+  }
+
+  /// For how long a repeated event is found to be one.
+  public struct Dedupe: Sendable, Equatable {
+    /// Zero: nobody looks.
+    public var window: Duration = .zero
+    public var maxIDs = 1_000_000
   }
 
   public struct Admin: Sendable, Equatable {
@@ -136,6 +146,9 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var common: Common
     /// What its type alone is told.
     public var options: any SinkOptions
+    /// Where its path, or its URL, stands in the file: for what is wrong with the place and not with the text.
+    public var placeLine = 0
+    public var placeKey = ""
 
     public init(name: String, type: String, common: Common = Common(), options: any SinkOptions) {
       self.name = name

@@ -81,6 +81,14 @@ public enum URLText {
     return String(url[..<separator.upperBound] + url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }
 
+  /// A URL's host, without brackets; empty when there is none.
+  public static func host(_ url: String) -> String {
+    guard let separator = url.firstRange(of: "://") else { return "" }
+    let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+    return String(
+      authority.hasPrefix("[") ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" })
+  }
+
   /// The host is this machine.
   public static func isLocal(_ url: String) -> Bool {
     guard let separator = url.firstRange(of: "://") else { return false }

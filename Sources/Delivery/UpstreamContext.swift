@@ -4,6 +4,9 @@ import EventLog
 import HTTPClient
 import Observability
 
+/// Is told of an app's events that went to the dead letters. Called on the scheduler's thread, and may wait for the disk.
+public typealias BurialObserver = @Sendable (_ app: String, _ events: [StoredEvent]) -> Void
+
 /// What the upstream's destination works with.
 struct UpstreamContext: Sendable {
   static let destination = "upstream"
@@ -21,6 +24,8 @@ struct UpstreamContext: Sendable {
   let clock: WallClock
   /// A random number from 0 up to 1, for jitter.
   let roll: @Sendable () -> Double
+  /// Told of an app's events whose dead letters are synced, before they are acknowledged; nil: nobody wants to know.
+  let didBury: BurialObserver?
 
   /// As it is at this moment.
   var configuration: UpstreamConfiguration { settings.current }

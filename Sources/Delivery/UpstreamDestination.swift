@@ -17,18 +17,20 @@ public final class UpstreamDestination: Destination {
   ///   - scheduler: the thread it works on; best the one the client lives on.
   ///   - relay: the instance's id.
   ///   - roll: a random number from 0 up to 1, for jitter.
+  ///   - didBury: told of events whose dead letters are written.
   public init(
     configuration: UpstreamConfiguration, subscription: any Subscription, client: any HTTPSending,
     scheduler: any DeliveryScheduler, keys: any UpstreamKeys, deadLetters: DeadLetterStore, relay: String,
     metrics: MetricsRegistry, logger: Logger, clock: WallClock = .system,
-    roll: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    roll: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+    didBury: BurialObserver? = nil
   ) {
     context = UpstreamContext(
       settings: UpstreamSettings(configuration), subscription: subscription, client: client, scheduler: scheduler,
       keys: keys,
       deadLetters: deadLetters, relay: relay,
       metrics: DeliveryMetrics(metrics, destination: UpstreamContext.destination), logger: logger, clock: clock,
-      roll: roll)
+      roll: roll, didBury: didBury)
     engine = UpstreamEngine(
       context: context,
       opening: UpstreamOpening(

@@ -165,6 +165,7 @@ extension UpstreamEngine {
       fail(flight.lane, .failing, "Dead letters can't be written: \(reason)")
       return false
     }
+    if let didBury = context.didBury { didBury(flight.lane.app, letters.map { batch.events[$0.index] }) }
     isRecordDirty = true
     requestCommit(within: Self.urgentCommitInterval)
     return true

@@ -1,5 +1,6 @@
 import Apps
 import Clocks
+import Dedupe
 import EventLog
 import EventsAPI
 import HTTPServer
@@ -15,6 +16,9 @@ public final class IngestHandler: HTTPHandler {
   private let clock: WallClock
   private let clockTrust: ClockTrust
   private let metrics: IngestMetrics
+  private let gate: IngestGate
+  private let deduplication: Deduplication?
+  private let limit: SenderLimit?
   private let desks = Mutex<[Desk]>([])
 
   /// What one request is worked on with: a reader and room for its events. As many are made as requests are read at once.
@@ -23,15 +27,25 @@ public final class IngestHandler: HTTPHandler {
   private final class Desk: @unchecked Sendable {
     let reader = EventsReader()
     var drafts: [DraftEvent] = []
+    /// Those of them that aren't duplicates.
+    var fresh: [DraftEvent] = []
   }
 
+  /// - Parameters:
+  ///   - deduplication: finds what senders repeat; nil: nobody looks.
+  ///   - limit: of what one app may send; nil: none.
   public init(
-    log: any DurableLog, apps: AppRegistry, clock: WallClock = .system, clockTrust: ClockTrust, metrics: MetricsRegistry
+    log: any DurableLog, apps: AppRegistry, clock: WallClock = .system, clockTrust: ClockTrust,
+    gate: IngestGate = IngestGate(), deduplication: Deduplication? = nil, limit: SenderLimit? = nil,
+    metrics: MetricsRegistry
   ) {
     self.log = log
     self.apps = apps
     self.clock = clock
     self.clockTrust = clockTrust
+    self.gate = gate
+    self.deduplication = deduplication
+    self.limit = limit
     self.metrics = IngestMetrics(metrics)
   }
 
@@ -39,6 +53,10 @@ public final class IngestHandler: HTTPHandler {
     let fault = Route.fault(
       method: exchange.method, path: exchange.path, contentType: exchange.header("Content-Type"))
     if let fault { return refuse(exchange, fault) }
+    if gate.isClosed {
+      metrics.countRequest(Route(path: exchange.path), status: 503)
+      return .answer(.draining)
+    }
     switch admission(of: exchange) {
     case .app: return .readBody(limit: EventsLimits.bodyBytesMax)
     case .missingKey:
@@ -57,6 +75,10 @@ public final class IngestHandler: HTTPHandler {
 
   public func handle(_ exchange: any HTTPExchange) {
     let started = ContinuousClock.now
+    guard gate.enter() else {
+      metrics.countRequest(Route(path: exchange.path), status: 503)
+      return exchange.respond(.draining)
+    }
     let desk = desks.withLock { $0.popLast() } ?? Desk()
     defer { desks.withLock { $0.append(desk) } }
     // The key may have been revoked since the head was read; it is looked up once more rather than kept.
@@ -99,6 +121,7 @@ public final class IngestHandler: HTTPHandler {
     metrics.countRequest(route, status: response.status)
     metrics.requestSeconds.observe(ContinuousClock.now - started)
     exchange.respond(response)
+    gate.leave()
   }
 
   private func takeEvents(
@@ -118,16 +141,27 @@ public final class IngestHandler: HTTPHandler {
       accepted: accepted, rejected: desk.reader.rejected, clamped: desk.reader.clamped, to: &answer)
     let response = HTTPResponse.json(200, answer)
     guard accepted > 0 else {
-      metrics.count(counters, accepted: 0, rejected: rejected, clamped: 0)
+      metrics.count(counters, IngestMetrics.Events(rejected: rejected))
       return finish(exchange, .events, started, response)
     }
-    store(.event, exchange, app, desk, now, judgesTime: judgesTime) { [self] outcome in
-      switch outcome {
-      case .stored:
-        metrics.count(counters, accepted: accepted, rejected: rejected, clamped: clamped)
+    guard let taken = take(accepted, of: app, exchange, .events, started) else { return }
+    desk.drafts.removeAll(keepingCapacity: true)
+    for event in desk.reader.accepted { desk.drafts.append(DraftEvent(event, judgesTime: judgesTime)) }
+    desk.drafts.withUnsafeBufferPointer { drafts in
+      let draft = FrameDraft(app: app.name, kind: .event, receivedAt: now, body: exchange.body, events: drafts)
+      let admission = deduplication?.admit(draft, fresh: &desk.fresh)
+      let repeats = admission?.repeats ?? Deduplication.Repeats()
+      let completion: @Sendable (AppendOutcome) -> Void = { [self] outcome in
+        if case .refused(let refusal) = outcome { return giveUp(exchange, .events, started, taken, refusal) }
+        metrics.count(
+          counters,
+          IngestMetrics.Events(
+            accepted: accepted - repeats.events, duplicates: repeats.events, conflicts: repeats.conflicts,
+            clamped: clamped - repeats.clamped, rejected: rejected))
         finish(exchange, .events, started, response)
-      case .refused(let refusal): finish(exchange, .events, started, .refusal(refusal))
       }
+      guard let deduplication, let admission else { return log.append(draft, completion: completion) }
+      deduplication.append(desk.fresh, of: draft, admission, to: log, completion: completion)
     }
   }
 
@@ -138,35 +172,41 @@ public final class IngestHandler: HTTPHandler {
     switch desk.reader.readIdentify(exchange.body, receivedAt: now) {
     case .failure(let error): finish(exchange, .identify, started, .error(error))
     case .success(let link):
+      guard let taken = take(1, of: app, exchange, .identify, started) else { return }
       desk.drafts.removeAll(keepingCapacity: true)
       desk.drafts.append(DraftEvent(link, judgesTime: true))
-      append(.identify, exchange, app, desk, now) { [self] outcome in
-        switch outcome {
-        case .stored: finish(exchange, .identify, started, HTTPResponse(status: 204))
-        case .refused(let refusal): finish(exchange, .identify, started, .refusal(refusal))
+      // (An identify call has no id, and is never a duplicate.)
+      desk.drafts.withUnsafeBufferPointer { drafts in
+        let draft = FrameDraft(app: app.name, kind: .identify, receivedAt: now, body: exchange.body, events: drafts)
+        log.append(draft) { [self] outcome in
+          if case .refused(let refusal) = outcome { return giveUp(exchange, .identify, started, taken, refusal) }
+          finish(exchange, .identify, started, HTTPResponse(status: 204))
         }
       }
     }
   }
 
-  private func store(
-    _ kind: EventKind, _ exchange: any HTTPExchange, _ app: App, _ desk: Desk, _ now: Timestamp, judgesTime: Bool,
-    completion: @escaping @Sendable (AppendOutcome) -> Void
-  ) {
-    desk.drafts.removeAll(keepingCapacity: true)
-    for event in desk.reader.accepted { desk.drafts.append(DraftEvent(event, judgesTime: judgesTime)) }
-    append(kind, exchange, app, desk, now, completion: completion)
+  /// Counts a request's events against the app's limit, or answers that there are too many.
+  /// - Returns: nil when the request is answered; what was counted, nil without a limit, else.
+  private func take(
+    _ events: Int, of app: App, _ exchange: any HTTPExchange, _ route: Route, _ started: ContinuousClock.Instant
+  ) -> SenderLimit.Taken?? {
+    guard let limit else { return .some(nil) }
+    switch limit.take(events, of: app.name) {
+    case .taken(let taken): return .some(taken)
+    case .refused(let seconds):
+      finish(exchange, route, started, .rateLimited(retryAfterSeconds: seconds))
+      return nil
+    }
   }
 
-  private func append(
-    _ kind: EventKind, _ exchange: any HTTPExchange, _ app: App, _ desk: Desk, _ now: Timestamp,
-    completion: @escaping @Sendable (AppendOutcome) -> Void
+  /// Nothing of the request was stored: it doesn't count against the app's limit either.
+  private func giveUp(
+    _ exchange: any HTTPExchange, _ route: Route, _ started: ContinuousClock.Instant, _ taken: SenderLimit.Taken?,
+    _ refusal: AppendRefusal
   ) {
-    desk.drafts.withUnsafeBufferPointer { drafts in
-      log.append(
-        FrameDraft(app: app.name, kind: kind, receivedAt: now, body: exchange.body, events: drafts),
-        completion: completion)
-    }
+    if let taken { limit?.giveBack(taken) }
+    finish(exchange, route, started, .refusal(refusal))
   }
 }
 

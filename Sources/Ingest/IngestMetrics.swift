@@ -6,7 +6,18 @@ import Synchronization
 final class IngestMetrics: Sendable {
   /// The counters of one app's metric label.
   struct AppCounters: Sendable {
-    let accepted, rejected, clamped: Counter
+    let accepted, duplicates, conflicts, rejected, clamped: Counter
+  }
+
+  /// What became of one request's events.
+  struct Events {
+    var accepted = 0
+    var duplicates = 0
+    /// Those of the duplicates whose bytes differ from the first ones'.
+    var conflicts = 0
+    /// Those of the accepted that were clamped.
+    var clamped = 0
+    var rejected: [RejectionCode] = []
   }
 
   private let registry: MetricsRegistry
@@ -41,22 +52,29 @@ final class IngestMetrics: Sendable {
           [("app", label), ("outcome", outcome)])
       }
       let counters = AppCounters(
-        accepted: events("accepted"), rejected: events("rejected"),
+        accepted: events("accepted"), duplicates: events("duplicate"),
+        conflicts: registry.counter(
+          "event_relay_ingest_conflicting_events_total",
+          "Duplicates whose bytes differ from those first sent under their id.", [("app", label)]),
+        rejected: events("rejected"),
         clamped: registry.counter(
           "event_relay_ingest_clamped_events_total", "Accepted events whose occurred_at was out of range.",
           [("app", label)]))
-      _ = events("duplicate")
       known[label] = counters
       return counters
     }
   }
 
   /// Counts a request's events, once it is settled that the sender gets its answer: each in exactly one outcome.
-  func count(_ app: AppCounters, accepted: Int, rejected: [RejectionCode], clamped: Int) {
-    app.accepted.add(accepted)
-    app.rejected.add(rejected.count)
-    app.clamped.add(clamped)
-    for code in rejected { byCode[code]?.add() }
+  func count(_ app: AppCounters, _ events: Events) {
+    app.accepted.add(events.accepted)
+    app.rejected.add(events.rejected.count)
+    app.clamped.add(events.clamped)
+    if events.duplicates > 0 {
+      app.duplicates.add(events.duplicates)
+      app.conflicts.add(events.conflicts)
+    }
+    for code in events.rejected { byCode[code]?.add() }
   }
 
   func countRequest(_ route: Route, status: Int) {

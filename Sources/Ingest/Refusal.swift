@@ -13,6 +13,21 @@ extension HTTPResponse {
     .error(.serverError(message), headers: [("Retry-After", "\(retryAfterSeconds)")])
   }
 
+  /// The relay is being drained: another one should get the events.
+  static var draining: HTTPResponse {
+    .unavailable(
+      "The relay is being drained and takes no more events; nothing of this request was stored.",
+      retryAfterSeconds: 10)
+  }
+
+  /// The app's events of the last minute leave no room for the request's.
+  static func rateLimited(retryAfterSeconds: Int) -> HTTPResponse {
+    .error(
+      .rateLimited(
+        "More events a minute than the relay takes of one app; nothing of this request was stored."),
+      headers: [("Retry-After", "\(retryAfterSeconds)")])
+  }
+
   /// What a sender is told when the log doesn't take its events: nothing of them was stored.
   static func refusal(_ refusal: AppendRefusal) -> HTTPResponse {
     switch refusal {

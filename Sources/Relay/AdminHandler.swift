@@ -16,6 +16,8 @@ final class AdminHandler: HTTPHandler {
     var deadLetters: @Sendable (_ query: String?) -> Result<[UInt8], APIError>
     /// Reads the configuration anew: what took effect, or the faults.
     var reload: @Sendable () async -> ReloadOutcome
+    /// Takes no more events in and sends what waits, or ends that.
+    var drain: @Sendable (DrainWish) async throws(RelayError) -> Drainer.Progress
     /// What is served about past events.
     var replays: ReplayRoutes
   }
@@ -27,7 +29,7 @@ final class AdminHandler: HTTPHandler {
 
   private let gate: AdminGate
   private let metrics: MetricsRegistry
-  private let relay: Relay
+  let relay: Relay
 
   init(gate: AdminGate, metrics: MetricsRegistry, relay: Relay) {
     self.gate = gate
@@ -43,11 +45,12 @@ final class AdminHandler: HTTPHandler {
     case status = "/status"
     case flush = "/flush"
     case reload = "/reload"
+    case drain = "/drain"
     case deadLetters = "/dead-letters"
 
     var method: String {
       switch self {
-      case .flush, .reload: "POST"
+      case .flush, .reload, .drain: "POST"
       default: "GET"
       }
     }
@@ -90,6 +93,7 @@ final class AdminHandler: HTTPHandler {
     case .status: exchange.respond(.json(200, relay.status().utf8))
     case .flush: flush(exchange)
     case .reload: reload(exchange)
+    case .drain: drain(exchange)
     case .deadLetters:
       switch relay.deadLetters(exchange.query) {
       case .success(let lines):

@@ -18,6 +18,14 @@ public final class Daemon: Sendable {
       self.standsIn = standsIn
       self.adopts = adopts
     }
+
+    /// A configuration as a relay with these options has it.
+    func applied(to configuration: RelayConfiguration) -> RelayConfiguration {
+      var configuration = configuration
+      // The stand-in never gets a real backlog: it has a data directory of its own.
+      if standsIn { configuration.dataDirectory += "-stand-in" }
+      return configuration
+    }
   }
 
   let configuration: RelayConfiguration
@@ -33,9 +41,7 @@ public final class Daemon: Sendable {
   public init(
     configuration: RelayConfiguration, options: Options, environment: [String: String], source: ConfigurationSource
   ) {
-    var configuration = configuration
-    // The stand-in never gets a real backlog: it has a data directory of its own.
-    if options.standsIn { configuration.dataDirectory += "-stand-in" }
+    let configuration = options.applied(to: configuration)
     self.configuration = configuration
     self.source = source
     source.accept()
@@ -55,10 +61,12 @@ public final class Daemon: Sendable {
     do {
       let storage = try Storage(configuration, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
-      let destinations = try Destinations(self, storage, standInURL: standIn?.url)
+      let intake = try Intake(self, storage)
+      let destinations = try Destinations(self, storage, intake, standInURL: standIn?.url)
       let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
-      let listeners = try Listeners(self, storage, destinations, replays: replays, standIn: standIn)
+      let listeners = try Listeners(self, storage, intake, destinations, replays: replays, standIn: standIn)
 
+      intake.start()
       destinations.start()
       try listeners.start()
       announce(listeners, storage, standIn)
@@ -73,11 +81,11 @@ public final class Daemon: Sendable {
 
       await serve(signals, listeners)
 
+      await listeners.reloader.close()
       manager.stopping()
       watchdog.cancel()
       housekeeping.cancel()
       files.cancel()
-      await listeners.reloader.close()
       let grace = listeners.reloader.running.shutdownGrace
       let deadline = ContinuousClock.now + grace
       logger.info("stopping", ["grace": .seconds(grace.seconds)])
@@ -86,6 +94,7 @@ public final class Daemon: Sendable {
       await destinations.stop(until: deadline)
       await standIn?.stop()
       await listeners.stopAdmin()
+      await intake.stop(until: deadline)
       storage.close()
       logger.info("stopped")
       return 0

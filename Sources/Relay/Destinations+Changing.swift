@@ -1,5 +1,6 @@
 import Clocks
 import Configuration
+import Dedupe
 import EventLog
 import JSON
 import Observability
@@ -20,14 +21,17 @@ extension Destinations {
       for sink in stopping { group.addTask { await sink.stop(until: deadline) } }
     }
     var failures: [String: String] = [:]
-    for sink in stopping {
-      do throws(RelayError) {
-        try takeBack(sink)
-        if removing.contains(sink.name) { try remove(sink, keep: keep) }
-      } catch {
-        failures[sink.name] = error.description
+    changing.withLock { _ in
+      for sink in stopping {
+        do throws(RelayError) {
+          try takeBack(sink)
+          if removing.contains(sink.name) { try remove(sink, keep: keep) }
+        } catch {
+          failures[sink.name] = error.description
+        }
       }
     }
+    dropExpired()
     return failures
   }
 
@@ -35,6 +39,10 @@ extension Destinations {
   ///
   /// - Returns: why those that couldn't be made couldn't, by name.
   func start(sinks: [RelayConfiguration.Sink]) -> [String: String] {
+    changing.withLock { _ in make(sinks) }
+  }
+
+  private func make(_ sinks: [RelayConfiguration.Sink]) -> [String: String] {
     var failures: [String: String] = [:]
     for sink in sinks {
       do {
@@ -74,7 +82,7 @@ extension Destinations {
 
   /// At start: those whose place is kept.
   func takeUpRemovedSinks(keep: Duration) throws {
-    let known = Set(all.map(\.name))
+    let known = Set(all.map(\.name) + [IDKeeper.destination])
     for name in storage.log.knownDestinations where !known.contains(name) {
       let sink = RemovedSink(
         try storage.log.subscribe(name, origin: .newest),
@@ -103,7 +111,6 @@ extension Destinations {
     } catch {
       throw RelayError("sink \(sink.name)'s place in the log can't be kept: \(error)")
     }
-    dropExpired()
   }
 
   /// The places of removed sinks are kept for another time.
@@ -115,7 +122,9 @@ extension Destinations {
   /// Gives up the places of removed sinks whose time is over; what they were owed is dropped, counted and told.
   ///
   /// What can't be done now is tried again the next time.
-  func dropExpired() {
+  func dropExpired() { changing.withLock { _ in giveUpExpired() } }
+
+  private func giveUpExpired() {
     let newest = storage.log.newestRecordAtStart
     for case let sink as RemovedSink in all
     where sink.kept.isOver(now: clock.now, newest: newest, uptime: .now - started) {

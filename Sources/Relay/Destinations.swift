@@ -2,6 +2,7 @@ import Apps
 import Clocks
 import Configuration
 import DeadLetters
+import Dedupe
 import Delivery
 import EventLog
 import EventsAPI
@@ -29,6 +30,8 @@ final class Destinations: Sendable {
   private let upstreamSubscription: any Subscription
   private let client: HTTPClientLoop
   private let list: Mutex<[any Destination]>
+  /// Held while sinks are made, removed or given up, so that none is put back while its place is given up.
+  let changing = Mutex(())
 
   /// An upstream that no configuration changes.
   private struct Fixed {
@@ -37,7 +40,7 @@ final class Destinations: Sendable {
   }
 
   /// - Parameter standInURL: where the stand-in upstream is when it takes the configured one's place.
-  init(_ daemon: Daemon, _ storage: Storage, standInURL: String?) throws {
+  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, standInURL: String?) throws {
     let configuration = daemon.configuration
     let url = standInURL ?? configuration.upstream.url
     if daemon.options.adopts {
@@ -55,7 +58,7 @@ final class Destinations: Sendable {
         configuration.upstream, url: url, adopts: daemon.options.adopts || daemon.options.standsIn),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
-      logger: daemon.logger)
+      logger: daemon.logger, didBury: intake.didBury)
     factory = SinkFactory(
       storage: storage, deadLetters: deadLetters, clock: clock, metrics: daemon.metrics, logger: logger,
       userAgent: userAgent)
@@ -111,6 +114,13 @@ final class Destinations: Sendable {
       var result = FlushResult(flushed: 0, pending: 0)
       for await (isUpstream, flushed) in group where isUpstream { result = flushed }
       return result
+    }
+  }
+
+  /// Flushes all at once, until what waits is settled or the time is up.
+  func flushAll(until deadline: ContinuousClock.Instant) async {
+    await withTaskGroup(of: Void.self) { group in
+      for destination in all { group.addTask { _ = await destination.flush(until: deadline) } }
     }
   }
 

@@ -57,7 +57,9 @@ struct HealthReport: Sendable, Equatable {
   /// A batch posted now would be stored.
   ///
   /// - Parameter waitedFor: the destinations for which events wait, the one with the oldest first.
-  static func ready(log: LogHealth, isAccepting: Bool, waitedFor: [String] = []) -> HealthReport {
+  static func ready(
+    log: LogHealth, isAccepting: Bool, isDraining: Bool = false, waitedFor: [String] = []
+  ) -> HealthReport {
     let (isOK, detail) =
       switch log {
       case .ok: (true, "takes events")
@@ -73,8 +75,10 @@ struct HealthReport: Sendable, Equatable {
     let checks = [
       HealthCheck(name: "log", isOK: isOK, detail: detail),
       HealthCheck(
-        name: "ingest", isOK: isAccepting,
-        detail: isAccepting ? "listens" : "takes no more requests: the relay is stopping"),
+        name: "ingest", isOK: isAccepting && !isDraining,
+        detail: !isAccepting
+          ? "takes no more requests: the relay is stopping"
+          : isDraining ? "takes no more events: the relay is drained; event-relay drain --stop ends that" : "listens"),
     ]
     return HealthReport(isOK: checks.allSatisfy(\.isOK), checks: checks)
   }

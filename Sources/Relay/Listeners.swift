@@ -16,7 +16,8 @@ final class Listeners: Sendable {
   private let facts: RelayFacts
 
   init(
-    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, replays: ReplayDesk, standIn: EmbeddedStandIn?
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, replays: ReplayDesk,
+    standIn: EmbeddedStandIn?
   ) throws {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
@@ -25,17 +26,19 @@ final class Listeners: Sendable {
       senders,
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
-        metrics: daemon.metrics), logger: daemon.logger)
+        gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, metrics: daemon.metrics),
+      logger: daemon.logger)
+    let drainer = Drainer(intake.gate, destinations, storage.audit, daemon.logger)
     let address = ListenAddress(configuration.admin.listen)
     let gate = AdminGate(AdminAccess(configuration.admin))
-    reloader = Reloader(daemon, storage, destinations, ingest: ingest, gate: gate)
-    facts = RelayFacts(daemon, storage, destinations, ingest: ingest, standIn: standIn)
+    reloader = Reloader(daemon, storage, intake, destinations, ingest: ingest, gate: gate)
+    facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
     admin = HTTPServer(
       HTTPServerConfiguration(listen: [address], maxConnections: 64),
       handler: AdminHandler(
         gate: gate, metrics: daemon.metrics,
         relay: AdminHandler.Relay(
-          facts, reloader, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)))),
+          facts, reloader, drainer, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)))),
       logger: daemon.logger)
     registerMetrics(daemon, destinations)
   }
@@ -80,6 +83,7 @@ final class Listeners: Sendable {
 final class RelayFacts: Sendable {
   private let daemon: Daemon
   private let storage: Storage
+  private let intake: Intake
   private let destinations: Destinations
   private let ingest: HTTPServer
   private let standIn: EmbeddedStandIn?
@@ -88,10 +92,12 @@ final class RelayFacts: Sendable {
   private let adminAddress = Mutex("")
 
   init(
-    _ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, ingest: HTTPServer, standIn: EmbeddedStandIn?
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, ingest: HTTPServer,
+    standIn: EmbeddedStandIn?
   ) {
     self.daemon = daemon
     self.storage = storage
+    self.intake = intake
     self.destinations = destinations
     self.ingest = ingest
     self.standIn = standIn
@@ -111,7 +117,8 @@ final class RelayFacts: Sendable {
       ($0.pending.oldestReceivedAt?.milliseconds ?? .max) < ($1.pending.oldestReceivedAt?.milliseconds ?? .max)
     }
     return .ready(
-      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), waitedFor: waiting.map(\.name))
+      log: storage.log.health, isAccepting: isAccepting.load(ordering: .relaxed), isDraining: intake.gate.isClosed,
+      waitedFor: waiting.map(\.name))
   }
 
   var whole: HealthReport { .whole(live: live, ready: ready, destinations: destinations.statuses) }
@@ -120,7 +127,8 @@ final class RelayFacts: Sendable {
     StatusReport.json(
       StatusReport.Facts(
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
-        ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
+        ingestAddresses: ingest.addresses.map(\.description), isDraining: intake.gate.isClosed,
+        adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
         destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters))
   }
@@ -129,11 +137,17 @@ final class RelayFacts: Sendable {
 }
 
 extension AdminHandler.Relay {
-  init(_ facts: RelayFacts, _ reloader: Reloader, _ replays: ReplayRoutes) {
+  init(_ facts: RelayFacts, _ reloader: Reloader, _ drainer: Drainer, _ replays: ReplayRoutes) {
     self.init(
       live: { facts.live }, ready: { facts.ready }, whole: { facts.whole }, status: { facts.status },
       flush: { await facts.flush($0) }, deadLetters: { facts.deadLetters(query: $0) },
-      reload: { await reloader.reload(by: "POST /reload") }, replays: replays)
+      reload: { await reloader.reload(by: "POST /reload") },
+      drain: { (wish) async throws(RelayError) in
+        switch wish {
+        case .drain(let timeout): try await drainer.drain(for: timeout, by: "POST /drain")
+        case .stop: try drainer.stop(by: "POST /drain")
+        }
+      }, replays: replays)
   }
 }
 

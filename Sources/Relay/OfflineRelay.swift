@@ -1,6 +1,7 @@
 import Clocks
 import Configuration
 import DeadLetters
+import Dedupe
 import Delivery
 import EventLog
 import Glibc
@@ -30,7 +31,9 @@ public final class OfflineRelay: Sendable {
       configuration: FileLogConfiguration(configuration.log), logger: .silent, metrics: MetricsRegistry())
     removed = try? RemovedSinkBook(directory: path, logger: .silent)
     let log = log
-    subscriptions = try log.knownDestinations.map { try log.subscribe($0, origin: .newest) }
+    subscriptions = try log.knownDestinations.filter { $0 != IDKeeper.destination }.map {
+      try log.subscribe($0, origin: .newest)
+    }
   }
 
   public func close() {

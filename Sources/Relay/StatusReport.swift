@@ -11,6 +11,8 @@ enum StatusReport {
     var uptime: Duration
     var now: Timestamp
     var ingestAddresses: [String]
+    /// No more events are taken in.
+    var isDraining = false
     var adminAddress: String
     var standInAddress: String?
     var health: LogHealth
@@ -25,7 +27,11 @@ enum StatusReport {
       .init("version", .string(facts.version)),
       .init("relay", .string(facts.relay)),
       .init("uptime_seconds", JSONValue(facts.uptime.seconds)),
-      .init("ingest", ["listen": .array(facts.ingestAddresses.map(JSONValue.string))]),
+      .init(
+        "ingest",
+        [
+          "listen": .array(facts.ingestAddresses.map(JSONValue.string)), "draining": .bool(facts.isDraining),
+        ]),
       .init("admin", ["listen": .string(facts.adminAddress)]),
     ]
     if let standIn = facts.standInAddress { members.append(.init("stand_in", ["listen": .string(standIn)])) }

@@ -198,12 +198,26 @@ extension BadConfiguration {
     ),
   ]
 
+  static let senders: [BadConfiguration] = [
+    .init(
+      "ingest: { max_events_per_minute: 99 }",
+      "1: ingest.max_events_per_minute: 99 is less than the 100 events one request may hold; make it 100 or more, or 0 for no limit"
+    ),
+    .init(
+      "ingest:\n  dedupe: { window: 8d, max_ids: 10, windw: 1h }",
+      "2: ingest.dedupe.window: \"8d\" is more than the most, 7d; it should be a duration from 0s to 7d, in ms, s, m, h or d, such as 90s or 1h30m",
+      "2: ingest.dedupe.max_ids: \"10\" is less than the least, 1000; it should be a whole number from 1000 to 50000000",
+      "2: ingest.dedupe.windw: there is no such key here; the keys are max_ids, window"),
+    .init(
+      "sinks: [{ name: dedupe, type: ndjson, path: a }]",
+      "1: sinks[0].name: \"dedupe\" is taken: the memory of event ids keeps its place in the log under it; it should be a name of 1 to 64 letters, digits, _ and -"
+    ),
+  ]
+
   static let later: [BadConfiguration] = [
     .init(
-      "ingest:\n  tls: { certificate: a }\n  dedupe: { window: 1s }\n  max_events_per_minute: 1",
-      "2: ingest.tls: comes with a later version of event-relay; remove it",
-      "3: ingest.dedupe: comes with a later version of event-relay; remove it",
-      "4: ingest.max_events_per_minute: comes with a later version of event-relay; remove it"),
+      "ingest:\n  tls: { certificate: a }",
+      "2: ingest.tls: comes with a later version of event-relay; remove it"),
     .init(
       "apps: [{ name: a, write_key: aso_wk_1, protocol: datalyr, upstream: { url: x } }]",
       "1: apps[0].protocol: comes with a later version of event-relay; remove it",

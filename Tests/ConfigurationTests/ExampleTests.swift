@@ -65,6 +65,6 @@ import Testing
     #expect(configuration.admin.listen == .tcp(host: "127.0.0.1", port: 8788))
     #expect(configuration.apps.map(\.name) == ["trial"])
     #expect(configuration.apps.first?.writeKey?.revealed == "aso_wk_trial")
-    #expect(configuration.sinks.map(\.name) == ["raw"])
+    #expect(configuration.sinks.map(\.name) == ["raw", "audit"])
   }
 }

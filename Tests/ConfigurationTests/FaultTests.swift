@@ -18,7 +18,8 @@ struct BadConfiguration: Sendable, CustomTestStringConvertible {
 @Suite struct FaultTests {
   @Test(
     arguments: BadConfiguration.yaml + BadConfiguration.keys + BadConfiguration.scalars + BadConfiguration.addresses
-      + BadConfiguration.across + BadConfiguration.apps + BadConfiguration.sinks + BadConfiguration.later
+      + BadConfiguration.across + BadConfiguration.apps + BadConfiguration.sinks + BadConfiguration.senders
+      + BadConfiguration.later
       + BadConfiguration.more)
   func `Each mistake is said with its line, its key and what would be right`(_ bad: BadConfiguration) {
     #expect(faults(bad.text) == bad.faults)

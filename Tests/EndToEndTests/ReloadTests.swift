@@ -184,7 +184,8 @@ extension EndToEnd {
         upstream, sinks: "\(Self.audit), { name: raw, type: ndjson, path: ./blocked/%Y.ndjson }",
         "logging: { level: error }")
       let refusal = try await reload(relay, blocked, status: 422)
-      #expect(texts(refusal, "faults").contains { $0.contains("sinks.raw.path") && $0.contains("is no directory") })
+      #expect(
+        texts(refusal, "faults").contains { $0.contains("sinks[1].path: ") && $0.contains("blocked is no directory") })
       let names = try await relay.status()["destinations"]?.array?.compactMap { $0["name"]?.string }
       #expect(names == ["upstream", "raw"])
       try await relay.accept([events[0]])

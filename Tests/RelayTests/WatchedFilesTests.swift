@@ -47,23 +47,3 @@ struct WatchedFilesTests {
     #expect(watch.isDifferent(.look(at: [path])))
   }
 }
-
-@Suite("A sink's place")
-struct SinkPlaceTests {
-  private let directory = TemporaryDirectory()
-
-  @Test("is looked at before anything is changed for it, and nothing is made")
-  func place() {
-    let root = directory.path
-    #expect(SinkPlace.fault("\(root)/a/b/%Y/%m.ndjson") == nil)
-    #expect(SinkPlace.fault("\(root)/archive/") == nil)
-    #expect(SinkPlace.fault("\(root)/all.ndjson") == nil)
-    #expect(!FileManager.default.fileExists(atPath: directory.file("a")))
-    let file = directory.write("file", "")
-    #expect(SinkPlace.fault("\(file)/%Y.ndjson") == "\(file) is no directory; name another path")
-    #expect(SinkPlace.fault("\(file)/a/b/%Y.ndjson")?.contains("\(file)/a/b can't be used") == true)
-    #expect(SinkPlace.fault("\(file)/")?.contains("is no directory") == true)
-    #expect(SinkPlace.fixedDirectory(of: "/a/b/c%Y/d.ndjson") == "/a/b")
-    #expect(SinkPlace.fixedDirectory(of: "/%Y.ndjson") == "/")
-  }
-}

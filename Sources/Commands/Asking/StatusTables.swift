@@ -23,6 +23,9 @@ enum StatusTables {
     if let listen = status["ingest"]?["listen"]?.array, !listen.isEmpty {
       rows.append(("takes events at", listen.compactMap(\.string).joined(separator: ", ")))
     }
+    if status["ingest"]?["draining"]?.bool == true {
+      rows.append(("drained", "takes no more events in; event-relay drain --stop ends that"))
+    }
     if let listen = status["admin"]?["listen"]?.string, !listen.isEmpty { rows.append(("admin at", listen)) }
     if let listen = status["stand_in"]?["listen"]?.string { rows.append(("stand-in at", listen)) }
     if let log = status["log"] { rows += self.log(log) }
@@ -42,7 +45,9 @@ enum StatusTables {
       text += ", \(SizeText.rounded(bytes))"
       if let most = log["max_bytes"]?.integer(as: Int.self) { text += " of \(SizeText.rounded(most))" }
     }
-    if let segments = log["segments"]?.integer(as: Int.self) { text += ", \(segments) segments" }
+    if let segments = log["segments"]?.integer(as: Int.self) {
+      text += ", \(segments) \(segments == 1 ? "segment" : "segments")"
+    }
     if let retained = log["retained_bytes"]?.integer(as: Int.self), retained > 0 {
       text += ", \(SizeText.rounded(retained)) kept for replay"
     }

@@ -3,7 +3,8 @@ import Configuration
 /// All commands, in the order in which the help lists them.
 enum CommandCatalog {
   static let all: [Command] = [
-    .run, .check, .upstream, .send, .validate, .status, .flush, .deadLettersList, .deadLettersShow, .deadLettersExport,
+    .run, .check, .upstream, .send, .validate, .status, .flush, .drain, .deadLettersList, .deadLettersShow,
+    .deadLettersExport,
     .deadLettersReplay, .deadLettersDrop, .replay,
     .archiveList, .archiveVerify, .archiveCat,
     .logInspect,

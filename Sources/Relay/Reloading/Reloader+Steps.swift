@@ -41,6 +41,7 @@ extension Reloader {
       var senders = HTTPServerConfiguration(new.ingest)
       senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
       ingest.setLimits(from: senders)
+      intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
     case .admin: gate.change(AdminAccess(new.admin))
     // It is asked for when the relay stops.
     case .shutdown: break

@@ -5,6 +5,7 @@ import EventLog
 import HTTPServer
 import JSON
 import Observability
+import Sinks
 import Synchronization
 
 /// Takes a changed configuration into use while the relay runs, by a ``ReloadPlan``; what needs a restart is named. A
@@ -12,6 +13,7 @@ import Synchronization
 final class Reloader: Sendable {
   let daemon: Daemon
   let storage: Storage
+  let intake: Intake
   let destinations: Destinations
   let ingest: HTTPServer
   let gate: AdminGate
@@ -24,9 +26,13 @@ final class Reloader: Sendable {
   /// What is in use at this moment.
   var running: RelayConfiguration { current.withLock { $0 } }
 
-  init(_ daemon: Daemon, _ storage: Storage, _ destinations: Destinations, ingest: HTTPServer, gate: AdminGate) {
+  init(
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, ingest: HTTPServer,
+    gate: AdminGate
+  ) {
     self.daemon = daemon
     self.storage = storage
+    self.intake = intake
     self.destinations = destinations
     self.ingest = ingest
     self.gate = gate
@@ -60,7 +66,8 @@ final class Reloader: Sendable {
     let outcome: ReloadOutcome
     switch daemon.source.read() {
     case .failure(let faults): outcome = ReloadOutcome(faults: faults.all.map(\.description))
-    case .success(let new):
+    case .success(let read):
+      let new = daemon.options.applied(to: read)
       outcome = await take(new, by: Set(actors).sorted().joined(separator: ", "))
       if outcome.faults.isEmpty { await takeUpWhatWaits() }
     }
@@ -76,7 +83,8 @@ final class Reloader: Sendable {
     let outcome: ReloadOutcome
     switch daemon.source.readFilesAgain() {
     case .failure(let faults): outcome = ReloadOutcome(faults: faults.all.map(\.description))
-    case .success(let new):
+    case .success(let read):
+      let new = daemon.options.applied(to: read)
       guard !ReloadPlan(from: running, to: new).isEmpty else { return ReloadOutcome() }
       outcome = await take(new, by: "changed files")
       if outcome.faults.isEmpty { await destinations.upstream.keysChanged() }
@@ -112,7 +120,9 @@ final class Reloader: Sendable {
   private func take(_ new: RelayConfiguration, by actor: String) async -> ReloadOutcome {
     let plan = ReloadPlan(from: running, to: new)
     let faults = plan.starting.compactMap { sink in
-      sink.options.path.flatMap(SinkPlace.fault).map { "\(ReloadPlan.key(ofSink: sink.name)).path: \($0)" }
+      sink.options.path.flatMap(SinkPlace.fault).map {
+        ConfigurationFault(file: daemon.source.file, line: sink.placeLine, key: sink.placeKey, message: $0).description
+      }
     }
     guard faults.isEmpty else { return ReloadOutcome(faults: faults) }
     do {

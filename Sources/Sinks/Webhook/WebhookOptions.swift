@@ -23,6 +23,7 @@ public struct WebhookOptions: SinkOptions {
   init(url: String) { self.url = url }
 
   public var place: String { URLText.origin(url) }
+  public var host: String? { URLText.host(url) }
 
   /// The URL leaves this machine unencrypted.
   var isInTheClear: Bool { url.hasPrefix("http://") && !URLText.isLocal(url) }

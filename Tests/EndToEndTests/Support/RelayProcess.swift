@@ -9,6 +9,8 @@ struct RelaySettings: Sendable {
   var url = "http://127.0.0.1:1"
   var listen = "127.0.0.1:0"
   var keys = "any"
+  /// Further keys of `ingest`, each with a comma before it.
+  var intake = ""
   var apps = ""
   var log = "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 1MiB"
   var linger = "20ms"
@@ -23,7 +25,7 @@ struct RelaySettings: Sendable {
   var yaml: String {
     """
     data_dir: ./data
-    ingest: { listen: ["\(listen)"], keys: \(keys) }
+    ingest: { listen: ["\(listen)"], keys: \(keys)\(intake) }
     admin: { listen: "127.0.0.1:0", token: \(adminToken) }
     \(apps)
     log: { \(log) }
