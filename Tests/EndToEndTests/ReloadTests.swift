@@ -149,6 +149,36 @@ extension EndToEnd {
       #expect(ids(sinkLines(directory)) == events.map(\.id))
     }
 
+    @Test("while senders post without a pause, sinks that change, go and come back have each event exactly once")
+    func underLoad() async throws {
+      let upstream = try ScriptedUpstream()
+      func sinks(_ raw: String, _ audit: String) -> RelaySettings {
+        settings(
+          upstream,
+          sinks: "{ name: raw, type: ndjson, path: ./events/\(raw)/%Y.ndjson }, \(audit)")
+      }
+      let relay = try await RelayProcess(directory, sinks("0", Self.audit))
+      let senders = Senders(eventCount: 6000)
+      senders.relay(at: relay.ingest[0])
+      let sending = Task {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<4 { group.addTask { try await senders.send() } }
+          try await group.waitForAll()
+        }
+      }
+      for turn in 1...12 {
+        try await senders.release(turn * 500, untilAccepted: (turn - 1) * 400)
+        try await reload(relay, sinks("\(turn % 3)", turn % 2 == 0 ? Self.audit : ""))
+      }
+      try await sending.value
+      #expect(try await relay.flush() == 0)
+      #expect(try await relay.stop() == 0)
+      #expect(senders.acceptedIDs.count == 6000)
+      #expect(ids(sinkLines(directory)).sorted() == senders.acceptedIDs.sorted())
+      #expect(try await archived().sorted() == senders.acceptedIDs.sorted())
+      #expect(await upstream.hasTaken(senders.acceptedIDs))
+    }
+
     @Test("signals that overlap settle on the last file; the metric says how the last one went")
     func overlapping() async throws {
       let upstream = try ScriptedUpstream()
