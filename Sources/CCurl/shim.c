@@ -83,18 +83,36 @@ void client_handle_connect(CURL *handle, void *context, client_sink header_sink,
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
 }
 
-/// Trusts the authorities in `file` and no others; null: those that libcurl was built with.
-static CURLcode trust(CURL *handle, const char *file) {
+/// Hands over the bytes of a PEM file; they are not copied. None: takes back what was handed over.
+static CURLcode hand_over(CURL *handle, CURLoption option, const client_pem *pem) {
+  if (!pem->bytes) return curl_easy_setopt(handle, option, NULL);
+  struct curl_blob blob = {(void *)pem->bytes, pem->length, CURL_BLOB_NOCOPY};
+  return curl_easy_setopt(handle, option, &blob);
+}
+
+/// Trusts the authorities that are given and no others; none: those that libcurl was built with.
+static CURLcode trust(CURL *handle, const client_pem *authorities) {
+  CURLcode code = hand_over(handle, CURLOPT_CAINFO_BLOB, authorities);
+  if (code) return code;
+  const char *file = authorities->path;
   const char *path = NULL;
-  if (!file) {
+  if (!file && !authorities->bytes) {
     char *built_in_file = NULL, *built_in_path = NULL;
     curl_easy_getinfo(handle, CURLINFO_CAINFO, &built_in_file);
     curl_easy_getinfo(handle, CURLINFO_CAPATH, &built_in_path);
     file = built_in_file;
     path = built_in_path;
   }
-  CURLcode code = curl_easy_setopt(handle, CURLOPT_CAINFO, file);
+  code = curl_easy_setopt(handle, CURLOPT_CAINFO, file);
   return code ? code : curl_easy_setopt(handle, CURLOPT_CAPATH, path);
+}
+
+/// Shows a certificate to who asks for one.
+static CURLcode show(CURL *handle, const client_pem *certificate, const client_pem *key) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_SSLCERT, certificate->path);
+  if (!code) code = curl_easy_setopt(handle, CURLOPT_SSLKEY, key->path);
+  if (!code) code = hand_over(handle, CURLOPT_SSLCERT_BLOB, certificate);
+  return code ? code : hand_over(handle, CURLOPT_SSLKEY_BLOB, key);
 }
 
 /// Sets the method and what goes with it; whatever the request before this one has left is undone.
@@ -118,9 +136,8 @@ static CURLcode set_method(CURL *handle, const client_request *request) {
 CURLcode client_transfer_prepare(CURL *handle, const client_request *request) {
   CURLcode code = curl_easy_setopt(handle, CURLOPT_URL, request->url);
   if (!code) code = set_method(handle, request);
-  if (!code) code = trust(handle, request->ca_file);
-  if (!code) code = curl_easy_setopt(handle, CURLOPT_SSLCERT, request->client_certificate);
-  if (!code) code = curl_easy_setopt(handle, CURLOPT_SSLKEY, request->client_key);
+  if (!code) code = trust(handle, &request->authorities);
+  if (!code) code = show(handle, &request->client_certificate, &request->client_key);
   if (!code) code = curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
   // (Null: what no_proxy says.)
   if (!code) code = curl_easy_setopt(handle, CURLOPT_NOPROXY, request->avoid_proxy ? "*" : NULL);
@@ -139,6 +156,9 @@ CURLcode client_transfer_prepare(CURL *handle, const client_request *request) {
 void client_transfer_release(CURL *handle) {
   curl_easy_setopt(handle, CURLOPT_POSTFIELDS, NULL);
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, NULL);
+  curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, NULL);
+  curl_easy_setopt(handle, CURLOPT_SSLCERT_BLOB, NULL);
+  curl_easy_setopt(handle, CURLOPT_SSLKEY_BLOB, NULL);
 }
 
 client_outcome client_transfer_outcome(CURL *handle) {

@@ -22,13 +22,12 @@ extension Command {
     ]
   ) { arguments, context async throws(CommandFailure) in
     let file = try ConfigurationFile(arguments, context)
-    let configuration = try file.load()
+    let source = file.source
+    let configuration = try ConfigurationFile.unwrap(source.read())
     for warning in configuration.warnings { context.output.error(PrintableText.of("\(warning) (a warning)")) }
     let options = RelayPort.RunOptions(standsIn: arguments.flag("stand-in"), adopts: arguments.flag("adopt"))
     context.output.flush()
-    let code = await context.relay.run(configuration, options, context.environment) {
-      file.read()
-    }
+    let code = await context.relay.run(configuration, options, context.environment, source)
     return code == 0 ? .done : .failed
   }
 }

@@ -8,7 +8,7 @@ public enum ConfigurationLoader {
   /// The configuration in a file, or everything that is wrong with it.
   ///
   /// An empty file is right: everything has its default. Relative paths are relative to the file's directory. Reads
-  /// the file, the key files it names, and whether upstream.ca_file can be read.
+  /// the file, and the files of keys and certificates it names.
   ///
   /// - Parameters:
   ///   - environment: what `${NAME}` is taken from.
@@ -38,11 +38,11 @@ public enum ConfigurationLoader {
     }
   }
 
-  /// What a text says, and the keys that were asked for on the way.
+  /// What a text says, and the keys that were asked for and the files that were read on the way.
   static func parse(
     _ bytes: [UInt8], file: String, environment: [String: String], sinkTypes: [any SinkFormat],
     isForAsking: Bool = false
-  ) -> (result: Result<RelayConfiguration, ConfigurationFaults>, keys: Set<String>) {
+  ) -> (result: Result<RelayConfiguration, ConfigurationFaults>, keys: Set<String>, files: Set<String>) {
     let directory = PathText.realDirectory(of: file)
     let findings = Findings(file: file, directory: directory, environment: environment, isForAsking: isForAsking)
     switch YAMLReader.read(bytes) {
@@ -53,8 +53,8 @@ public enum ConfigurationLoader {
       var configuration = RelayConfiguration(dataDirectory: PathText.absolute("data", relativeTo: directory))
       configuration.read(section, sinkTypes: sinkTypes)
       configuration.warnings = ConfigurationFaults(findings.warnings).all
-      if findings.all == nil { return (.success(configuration), findings.keys) }
+      if findings.all == nil { return (.success(configuration), findings.keys, findings.files) }
     }
-    return (.failure(findings.all ?? ConfigurationFaults([])), findings.keys)
+    return (.failure(findings.all ?? ConfigurationFaults([])), findings.keys, findings.files)
   }
 }

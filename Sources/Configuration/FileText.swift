@@ -49,22 +49,19 @@ enum FileText {
     fileprivate var opening: String { self == .key ? "-----BEGIN PRIVATE KEY-----" : "-----BEGIN CERTIFICATE-----" }
   }
 
-  /// Why a file can't serve as one of CA certificates; nil when it can.
-  static func fault(certificatesIn path: String) -> Fault? { fault(inPEM: path, of: .certificate) }
-
-  /// Why a file doesn't hold certificates, or a key that needs no passphrase; nil when it does.
-  static func fault(inPEM path: String, of content: PEMContent) -> Fault? {
+  /// The bytes of a file of certificates, or of a key that needs no passphrase; why not, when it is none.
+  static func readPEM(_ path: String, of content: PEMContent) -> Result<[UInt8], Fault> {
     switch read(path, bytesMax: pemBytesMax) {
-    case .failure(let fault): return fault
+    case .failure(let fault): return .failure(fault)
     case .success(let bytes):
       func holds(_ text: String) -> Bool { bytes.firstRange(of: Array(text.utf8)) != nil }
       guard holds(content.mark) else {
-        return Fault(
-          message: "holds no \(content.rawValue); it should hold PEM, with a line \(content.opening)")
+        return .failure(
+          Fault(message: "holds no \(content.rawValue); it should hold PEM, with a line \(content.opening)"))
       }
-      guard content == .key, holds("ENCRYPTED") else { return nil }
-      return Fault(
-        message: "is encrypted with a passphrase; give the key without one, in a file only the relay may read")
+      guard content == .key, holds("ENCRYPTED") else { return .success(bytes) }
+      return .failure(
+        Fault(message: "is encrypted with a passphrase; give the key without one, in a file only the relay may read"))
     }
   }
 

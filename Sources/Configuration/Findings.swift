@@ -12,6 +12,8 @@ final class Findings {
   private(set) var warnings: [ConfigurationFault] = []
   /// Every key the reading asked for, by path, with `[]` for an element: the schema.
   private(set) var keys: Set<String> = []
+  /// Every other file that was read, or should have been.
+  private(set) var files: Set<String> = []
   private var faults: [ConfigurationFault] = []
   private var uncounted = 0
 
@@ -33,6 +35,8 @@ final class Findings {
   }
 
   func asked(_ key: String) { keys.insert(key) }
+
+  func reads(_ path: String) { files.insert(path) }
 
   /// Everything that is wrong; nil when nothing is.
   var all: ConfigurationFaults? {

@@ -53,6 +53,7 @@ extension RelayConfiguration {
   }
 
   private static func readKeyFile(_ path: String, _ section: Section) -> Secret? {
+    section.findings.reads(path)
     switch FileText.read(path, bytesMax: keyFileBytesMax) {
     case .failure(let fault):
       section.fault("write_key_file", "\(Quoting.quote(path)): \(fault.message)")

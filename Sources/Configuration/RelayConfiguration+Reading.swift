@@ -12,7 +12,8 @@ extension RelayConfiguration {
     deadLetters.read(root.section("dead_letters"))
     shutdownGrace = Self.readGrace(root.section("shutdown"), default: shutdownGrace)
     logging.read(root.section("logging"))
-    root.later("positions", "privacy")
+    positions.read(root.section("positions"))
+    root.later("privacy")
     root.finish()
   }
 
@@ -125,10 +126,7 @@ extension RelayConfiguration.Upstream {
     section.read("max_batch_bytes", into: &maxBatchBytes, .size(16 << 10...1 << 20))
     section.read("timeout", into: &timeout, .duration(.milliseconds(100) ... .hours(1)))
     section.read("connect_timeout", into: &connectTimeout, .duration(.milliseconds(100) ... .minutes(10)))
-    section.readOptional("ca_file", into: &caFile, .path(relativeTo: section.findings.directory))
-    if let caFile, let fault = FileText.fault(certificatesIn: caFile) {
-      section.fault("ca_file", "\(Quoting.quote(caFile)): \(fault.message)")
-    }
+    section.readCertificates("ca_file", into: &caFile)
     retry.read(section.section("retry"))
     rateLimit.read(section.section("rate_limit"))
     section.later("concurrency", "on_refused_key", "on_expired", "order")
@@ -164,6 +162,13 @@ extension RelayConfiguration.DeadLetters {
   mutating func read(_ section: Section) {
     section.read("max_size", into: &maxSize, .size(1 << 20...1 << 50))
     section.read("retention", into: &retention, .duration(.minutes(1) ... .days(36_500)))
+    section.finish()
+  }
+}
+
+extension RelayConfiguration.Positions {
+  mutating func read(_ section: Section) {
+    section.read("keep", into: &keep, .duration(.zero ... .days(36_500)))
     section.finish()
   }
 }

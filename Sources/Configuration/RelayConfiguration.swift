@@ -10,6 +10,7 @@ public struct RelayConfiguration: Sendable, Equatable {
   public var upstream = Upstream()
   public var sinks: [Sink] = []
   public var deadLetters = DeadLetters()
+  public var positions = Positions()
   public var shutdownGrace: Duration = .seconds(10)
   public var logging = Logging()
   /// What is right and yet probably not meant, in the file's order.
@@ -103,7 +104,7 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var maxBatchBytes = 1 << 20
     public var timeout: Duration = .seconds(30)
     public var connectTimeout: Duration = .seconds(10)
-    public var caFile: String?
+    public var caFile: PEMFile?
     public var retry = Retry()
     public var rateLimit = RateLimit()
   }
@@ -166,6 +167,11 @@ public struct RelayConfiguration: Sendable, Equatable {
     /// Bytes.
     public var maxSize = 1 << 30
     public var retention: Duration = .seconds(90 * 86_400)
+  }
+
+  public struct Positions: Sendable, Equatable {
+    /// How long the place of a sink is kept that is no longer configured; zero: not at all.
+    public var keep: Duration = .seconds(30 * 86_400)
   }
 
   public struct Logging: Sendable, Equatable {

@@ -14,7 +14,7 @@ final class DeadLetterFiles {
   }
 
   let directory: String
-  private let limits: DeadLetterLimits
+  var limits: DeadLetterLimits
   private let clock: WallClock
   let logger: Logger
   let system: FileSystem

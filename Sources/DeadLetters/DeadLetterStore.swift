@@ -51,6 +51,14 @@ public final class DeadLetterStore: Sendable {
   /// Removes files past the limits. Done by itself with each new file; call it now and then for the retention.
   public func enforceLimits() { lock.withLock { _ in files.enforceLimits() } }
 
+  /// Takes other limits, and removes at once what is past them.
+  public func setLimits(_ limits: DeadLetterLimits) {
+    lock.withLock { _ in
+      files.limits = limits
+      files.enforceLimits()
+    }
+  }
+
   /// Closes the destination's file.
   public func close(_ destination: String) { lock.withLock { _ in files.close(destination) } }
 

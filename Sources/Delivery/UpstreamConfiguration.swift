@@ -1,4 +1,5 @@
 import EventsAPI
+import HTTPClient
 
 /// How events are sent upstream.
 public struct UpstreamConfiguration: Sendable, Equatable {
@@ -26,8 +27,8 @@ public struct UpstreamConfiguration: Sendable, Equatable {
   public var maxBatchBytes: Int
   public var timeout: Duration
   public var connectTimeout: Duration
-  /// PEM bundle of the authorities to trust in place of the system's; nil: the system's.
-  public var caFile: String?
+  /// The authorities to trust in place of the system's; nil: the system's.
+  public var caFile: PEMSource?
   public var retry: Retry
   /// Whether events that were accepted for another upstream may be sent to this one.
   public var adoptsWaitingEvents: Bool
@@ -35,7 +36,7 @@ public struct UpstreamConfiguration: Sendable, Equatable {
   /// - Parameter url: the base; one that ends in `/`, `/v1` or `/v1/` means the same without it.
   public init(
     url: String, linger: Duration = .seconds(1), maxBatchEvents: Int = 100, maxBatchBytes: Int = 1 << 20,
-    timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10), caFile: String? = nil,
+    timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10), caFile: PEMSource? = nil,
     retry: Retry = Retry(), adoptsWaitingEvents: Bool = false
   ) {
     base = Self.base(of: url)

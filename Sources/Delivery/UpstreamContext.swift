@@ -11,7 +11,7 @@ public typealias BurialObserver = @Sendable (_ app: String, _ events: [StoredEve
 struct UpstreamContext: Sendable {
   static let destination = "upstream"
 
-  let configuration: UpstreamConfiguration
+  let settings: UpstreamSettings
   let subscription: any Subscription
   let client: any HTTPSending
   let scheduler: any DeliveryScheduler
@@ -26,6 +26,9 @@ struct UpstreamContext: Sendable {
   let roll: @Sendable () -> Double
   /// Told of an app's events whose dead letters are synced, before they are acknowledged; nil: nobody wants to know.
   let didBury: BurialObserver?
+
+  /// As it is at this moment.
+  var configuration: UpstreamConfiguration { settings.current }
 
   var limits: BatchLimits {
     BatchLimits(events: configuration.maxBatchEvents, bytes: configuration.maxBatchBytes)

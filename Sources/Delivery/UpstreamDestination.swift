@@ -26,7 +26,8 @@ public final class UpstreamDestination: Destination {
     didBury: BurialObserver? = nil
   ) {
     context = UpstreamContext(
-      configuration: configuration, subscription: subscription, client: client, scheduler: scheduler, keys: keys,
+      settings: UpstreamSettings(configuration), subscription: subscription, client: client, scheduler: scheduler,
+      keys: keys,
       deadLetters: deadLetters, relay: relay,
       metrics: DeliveryMetrics(metrics, destination: UpstreamContext.destination), logger: logger, clock: clock,
       roll: roll, didBury: didBury)
@@ -50,6 +51,10 @@ public final class UpstreamDestination: Destination {
   }
 
   public func stop(until deadline: ContinuousClock.Instant) async { await engine.stop(until: deadline) }
+
+  /// Takes another configuration into use: for whatever is sent from now on. With another upstream, the events that wait
+  /// for the last one are held, as at a start; see ``hold(attachment:pendingEvents:relay:configuration:)``.
+  public func reconfigure(_ configuration: UpstreamConfiguration) async { await engine.reconfigure(configuration) }
 
   /// Looks again at the apps whose events are held for want of a key. Call it when keys have changed.
   public func keysChanged() async { await engine.keysChanged() }

@@ -76,7 +76,7 @@ extension UpstreamEngine {
 
   private func finishStopping() {
     guard !isStopped else { return }
-    if isOpen {
+    if isOpen || isInterrupted {
       do throws(LogError) {
         try commit()
       } catch {

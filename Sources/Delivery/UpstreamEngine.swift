@@ -34,7 +34,7 @@ actor UpstreamEngine {
   }
 
   let context: UpstreamContext
-  let eventsURL, identifyURL: String
+  var eventsURL, identifyURL: String
   nonisolated let board = DeliveryBoard()
   nonisolated let waker = Waker()
   nonisolated var unownedExecutor: UnownedSerialExecutor { context.scheduler.asUnownedSerialExecutor() }
@@ -54,6 +54,8 @@ actor UpstreamEngine {
   var commitNotBefore: ContinuousClock.Instant
 
   var isOpen = false
+  /// It was open, and another configuration has closed it.
+  var isInterrupted = false
   var isDraining = false
   var isStopped = false
   var lanes: [Lane: DeliveryLane] = [:]
@@ -110,6 +112,7 @@ actor UpstreamEngine {
       board.change { $0.whole = (.held, hold) }
       return
     }
+    if isInterrupted { return reopen() }
     do {
       if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
       opening.mustCommit = false
@@ -166,7 +169,7 @@ actor UpstreamEngine {
 
   /// Lets lanes send while there is room, and sets the timer.
   func pump() {
-    while !isDraining, !isStopped, inFlight < Self.inFlightMax, inFlightBytes < Self.inFlightBytesMax,
+    while isOpen, !isDraining, !isStopped, inFlight < Self.inFlightMax, inFlightBytes < Self.inFlightBytesMax,
       let lane = queue.popFirst()
     {
       launch(lane)

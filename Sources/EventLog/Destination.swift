@@ -21,11 +21,15 @@ public protocol Destination: AnyObject, Sendable {
   /// The configuration was read again: what was given up until then is taken up.
   func reloaded() async
 
+  /// Whether it does nothing any more: ``stop(until:)`` may return before, when a call to a disk hangs.
+  var hasEnded: Bool { get }
+
   var status: DestinationStatus { get }
 }
 
 extension Destination {
   public func reloaded() async {}
+  public var hasEnded: Bool { true }
 }
 
 public struct FlushResult: Sendable, Equatable {

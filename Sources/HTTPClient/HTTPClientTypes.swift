@@ -8,8 +8,8 @@ public struct HTTPClientRequest: Sendable {
   /// From the start to the answer's last byte.
   public var timeout: Duration
   public var connectTimeout: Duration
-  /// PEM bundle of the authorities to trust in place of the system's; nil: the system's.
-  public var caFile: String?
+  /// The authorities to trust in place of the system's; nil: the system's.
+  public var caFile: PEMSource?
   /// What the client shows of itself when it is asked to; nil: nothing.
   public var clientCertificate: ClientCertificate?
   /// A unix socket to connect to, whatever the URL's host is.
@@ -20,7 +20,7 @@ public struct HTTPClientRequest: Sendable {
   public init(
     method: String = "POST", url: String, headers: [String] = [], body: RequestBody? = nil,
     timeout: Duration = .seconds(30),
-    connectTimeout: Duration = .seconds(10), caFile: String? = nil, clientCertificate: ClientCertificate? = nil,
+    connectTimeout: Duration = .seconds(10), caFile: PEMSource? = nil, clientCertificate: ClientCertificate? = nil,
     unixSocket: String? = nil
   ) {
     self.method = method
@@ -35,14 +35,13 @@ public struct HTTPClientRequest: Sendable {
   }
 }
 
-/// A certificate and its key, as files; they are read anew for each connection.
+/// A certificate and its key.
 public struct ClientCertificate: Sendable, Equatable {
-  /// PEM: the certificate, and those between it and its authority behind it.
-  public var certificate: String
-  /// PEM, without a passphrase.
-  public var key: String
+  /// The certificate, and those between it and its authority behind it.
+  public var certificate: PEMSource
+  public var key: PEMSource
 
-  public init(certificate: String, key: String) {
+  public init(certificate: PEMSource, key: PEMSource) {
     self.certificate = certificate
     self.key = key
   }

@@ -91,16 +91,16 @@ final class TransferSlot {
     }
     return request.url.withCString { url in
       request.method.withCString { method in
-        withOptionalCStrings(
-          request.caFile, request.unixSocket, request.clientCertificate?.certificate, request.clientCertificate?.key
-        ) { caFile, unixSocket, certificate, key in
+        withPEMs(
+          request.unixSocket, request.caFile, request.clientCertificate?.certificate, request.clientCertificate?.key
+        ) { unixSocket, authorities, certificate, key in
           var options = client_request(
             url: url, method: method, headers: headerList.list,
             body: request.body.map { UnsafeRawPointer($0.bytes.baseAddress!) },
             body_length: Int64(request.body?.count ?? 0),
             // Libcurl takes 0 for endless.
             timeout_ms: max(timeout, 1), connect_timeout_ms: max(request.connectTimeout.millisecondsRoundedUp, 1),
-            ca_file: caFile, client_certificate: certificate, client_key: key, unix_socket: unixSocket,
+            authorities: authorities, client_certificate: certificate, client_key: key, unix_socket: unixSocket,
             fresh_connection: transfer.isRepeated ? 1 : 0, avoid_proxy: Loopback.isHost(ofURL: request.url) ? 1 : 0)
           return client_transfer_prepare(handle, &options)
         }
@@ -134,17 +134,26 @@ final class TransferSlot {
   private var errorString: String { errorText[0] == 0 ? "" : String(cString: errorText) }
 }
 
-/// Calls with the texts as C strings, or with null.
-private func withOptionalCStrings<R>(
-  _ one: String?, _ two: String?, _ three: String?, _ four: String?,
-  _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> R
+/// Calls with the path and the PEM files as C has them, or with null.
+private func withPEMs<R>(
+  _ path: String?, _ one: PEMSource?, _ two: PEMSource?, _ three: PEMSource?,
+  _ body: (UnsafePointer<CChar>?, client_pem, client_pem, client_pem) -> R
 ) -> R {
-  withOptionalCString(one) { one in
-    withOptionalCString(two) { two in
-      withOptionalCString(three) { three in
-        withOptionalCString(four) { four in body(one, two, three, four) }
+  withOptionalCString(path) { path in
+    withPEM(one) { one in
+      withPEM(two) { two in
+        withPEM(three) { three in body(path, one, two, three) }
       }
     }
+  }
+}
+
+private func withPEM<R>(_ source: PEMSource?, _ body: (client_pem) -> R) -> R {
+  switch source {
+  case .file(let path): path.withCString { body(client_pem(path: $0, bytes: nil, length: 0)) }
+  case .bytes(let bytes):
+    body(client_pem(path: nil, bytes: bytes.content.baseAddress, length: bytes.content.count))
+  case nil: body(client_pem())
   }
 }
 

@@ -120,3 +120,11 @@ extension Duration {
     return UInt64(max(1, components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000))
   }
 }
+
+extension ConnectionTimer.Limits {
+  init(_ configuration: HTTPServerConfiguration) {
+    self.init(
+      header: configuration.headerTimeout, body: configuration.bodyTimeout, idle: configuration.idleTimeout,
+      discard: configuration.discardTimeout)
+  }
+}

@@ -57,6 +57,14 @@ public final class HTTPServer: Sendable {
   /// Connections that are open now.
   public var connections: Int { shared.connections }
 
+  /// Takes other limits: `maxConnections` from now on, the timeouts for connections that are opened from now on. Nothing
+  /// that is open is closed by it, and what the server listens on stays.
+  public func setLimits(from configuration: HTTPServerConfiguration) {
+    shared.setConnectionsMax(configuration.maxConnections)
+    let limits = ConnectionTimer.Limits(configuration)
+    for listener in state.withLock({ $0.listeners }) { listener.mailbox.post(.limit(limits)) }
+  }
+
   /// Takes no new connection any more; those that are open go on.
   public func stopAccepting() {
     for listener in state.withLock({ $0.listeners }) { listener.mailbox.post(.stopAccepting) }

@@ -6,13 +6,15 @@ extension Listener {
   /// maps it, so that the system gets it back when the connection ends.
   static let poolBytes = 36 * 1024
   static let readAheadBytes = 4 * 1024
+  static let connectionsMax = 100_000
 
   /// What the library is given to call. The context of all is the listener, which outlives its daemon.
   func callbacks(listenSocket: Int32) -> mhd_options {
     var options = mhd_options()
     options.listen_socket = listenSocket
     // Over the limit a connection is accepted and closed at once, rather than left waiting.
-    options.connection_limit = UInt32(clamping: configuration.maxConnections + 64)
+    // (The library's own limit stands above any that may be set later.)
+    options.connection_limit = UInt32(clamping: max(configuration.maxConnections, Self.connectionsMax) + 64)
     options.memory_limit = Self.poolBytes
     options.memory_increment = Self.readAheadBytes
     options.context = Unmanaged.passUnretained(self).toOpaque()

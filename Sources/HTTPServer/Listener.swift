@@ -10,7 +10,8 @@ import Observability
 final class Listener {
   let shared: ServerShared
   let mailbox = Mailbox()
-  let limits: ConnectionTimer.Limits
+  /// For connections that are opened from now on.
+  private(set) var limits: ConnectionTimer.Limits
   /// Nanoseconds of the monotonic clock, at the beginning of this turn.
   private(set) var now = monotonicNow()
   private(set) var isStopping = false
@@ -37,10 +38,7 @@ final class Listener {
   /// Takes the socket over.
   init(_ socket: ListeningSocket, shared: ServerShared) throws(HTTPServerError) {
     self.shared = shared
-    let configuration = shared.configuration
-    limits = ConnectionTimer.Limits(
-      header: configuration.headerTimeout, body: configuration.bodyTimeout, idle: configuration.idleTimeout,
-      discard: configuration.discardTimeout)
+    limits = ConnectionTimer.Limits(shared.configuration)
     options = .allocate(capacity: 1)
     options.initialize(to: mhd_options())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -99,6 +97,7 @@ final class Listener {
     for command in commands {
       switch command {
       case .stopAccepting: stopAccepting()
+      case .limit(let limits): self.limits = limits
       case .stop(let deadline):
         stopAccepting()
         isStopping = true

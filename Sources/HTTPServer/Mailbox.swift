@@ -6,6 +6,8 @@ import Synchronization
 final class Mailbox: Sendable {
   enum Command: Sendable {
     case stopAccepting
+    /// How long connections that are opened from now on may take.
+    case limit(ConnectionTimer.Limits)
     /// Ends when no connection is left, at the latest at this moment of the monotonic clock.
     case stop(deadline: UInt64)
   }

@@ -51,8 +51,12 @@ public final class Logger: Sendable {
     var heldBack = 0
   }
 
-  private let level: LogLevel
-  private let format: LogFormat
+  private struct Style {
+    var level: LogLevel
+    var format: LogFormat
+  }
+
+  private let style: Mutex<Style>
   private let clock: WallClock
   private let write: @Sendable ([UInt8]) -> Void
   private let counts = Mutex<[String: Count]>([:])
@@ -61,11 +65,13 @@ public final class Logger: Sendable {
     level: LogLevel = .info, format: LogFormat = .text, clock: WallClock = .system,
     write: @escaping @Sendable ([UInt8]) -> Void = Logger.writeToStandardError
   ) {
-    self.level = level
-    self.format = format
+    style = Mutex(Style(level: level, format: format))
     self.clock = clock
     self.write = write
   }
+
+  /// Writes lines of another level, or in another form, from now on.
+  public func change(level: LogLevel, format: LogFormat) { style.withLock { $0 = Style(level: level, format: format) } }
 
   /// A logger that writes nothing.
   public static let silent = Logger(level: .error, write: { _ in })
@@ -92,11 +98,12 @@ public final class Logger: Sendable {
   public func log(
     _ level: LogLevel, _ message: StaticString, about: String = "", _ fields: KeyValuePairs<String, LogValue> = [:]
   ) {
-    guard level >= self.level, let heldBack = admit("\(message)\u{0}\(about)") else { return }
+    let style = style.withLock { $0 }
+    guard level >= style.level, let heldBack = admit("\(message)\u{0}\(about)") else { return }
     var all: [(String, LogValue)] = about.isEmpty ? [] : [("about", .text(about))]
     all += fields.map { ($0.key, $0.value) }
     if heldBack > 0 { all.append(("repeated", .integer(heldBack))) }
-    switch format {
+    switch style.format {
     case .text: write(textLine(level, "\(message)", all))
     case .json: write(jsonLine(level, "\(message)", all))
     }

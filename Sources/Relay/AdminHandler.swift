@@ -29,12 +29,12 @@ final class AdminHandler: HTTPHandler {
   private static let flushTimeout: Duration = .seconds(2)
   private static let flushTimeoutMax: Duration = .seconds(60)
 
-  private let access: AdminAccess
+  private let gate: AdminGate
   private let metrics: MetricsRegistry
   let relay: Relay
 
-  init(access: AdminAccess, metrics: MetricsRegistry, relay: Relay) {
-    self.access = access
+  init(gate: AdminGate, metrics: MetricsRegistry, relay: Relay) {
+    self.gate = gate
     self.metrics = metrics
     self.relay = relay
   }
@@ -59,7 +59,7 @@ final class AdminHandler: HTTPHandler {
   }
 
   func head(of exchange: any HTTPExchange) -> HeadDecision {
-    let refusal = access.refusal(
+    let refusal = gate.refusal(
       host: exchange.header("Host"), authorization: exchange.header("Authorization"), path: exchange.path)
     if let refusal {
       let headers = refusal.status == 401 ? [(name: "WWW-Authenticate", value: "Bearer")] : []
@@ -152,7 +152,7 @@ final class AdminHandler: HTTPHandler {
   private func reload(_ exchange: any HTTPExchange) {
     Task {
       let outcome = await relay.reload()
-      exchange.respond(.json(outcome.isDone ? 200 : 422, outcome.json.utf8))
+      exchange.respond(.json(outcome.status, outcome.json.utf8))
     }
   }
 
@@ -172,26 +172,5 @@ final class AdminHandler: HTTPHandler {
 
   private static func error(_ error: APIError, _ headers: [(name: String, value: String)] = []) -> HTTPResponse {
     .json(error.status, error.body, headers: headers)
-  }
-}
-
-/// What became of a wish to reload.
-struct ReloadOutcome: Sendable {
-  /// Keys that took effect or need a restart, or the configuration's faults.
-  var applied: [String] = []
-  var needsRestart: [String] = []
-  var faults: [String] = []
-
-  var isDone: Bool { faults.isEmpty }
-
-  var json: JSONValue {
-    isDone
-      ? [
-        "applied": .array(applied.map(JSONValue.string)), "needs_restart": .array(needsRestart.map(JSONValue.string)),
-      ]
-      : [
-        "code": "invalid_configuration", "message": "The configuration has faults; the old one is kept.",
-        "faults": .array(faults.map(JSONValue.string)),
-      ]
   }
 }

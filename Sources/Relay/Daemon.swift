@@ -18,11 +18,19 @@ public final class Daemon: Sendable {
       self.standsIn = standsIn
       self.adopts = adopts
     }
+
+    /// A configuration as a relay with these options has it.
+    func applied(to configuration: RelayConfiguration) -> RelayConfiguration {
+      var configuration = configuration
+      // The stand-in never gets a real backlog: it has a data directory of its own.
+      if standsIn { configuration.dataDirectory += "-stand-in" }
+      return configuration
+    }
   }
 
   let configuration: RelayConfiguration
-  /// Reads the configuration anew, for a reload.
-  let readAgain: @Sendable () -> Result<RelayConfiguration, ConfigurationFaults>
+  /// Where the configuration was read, for a reload.
+  let source: ConfigurationSource
   let options: Options
   let environment: [String: String]
   let clock = WallClock.system
@@ -31,20 +39,16 @@ public final class Daemon: Sendable {
   let manager: ServiceManager
 
   public init(
-    configuration: RelayConfiguration, options: Options, environment: [String: String],
-    readAgain: @escaping @Sendable () -> Result<RelayConfiguration, ConfigurationFaults>
+    configuration: RelayConfiguration, options: Options, environment: [String: String], source: ConfigurationSource
   ) {
-    var configuration = configuration
-    // The stand-in never gets a real backlog: it has a data directory of its own.
-    if options.standsIn { configuration.dataDirectory += "-stand-in" }
+    let configuration = options.applied(to: configuration)
     self.configuration = configuration
-    self.readAgain = readAgain
+    self.source = source
+    source.accept()
     self.options = options
     self.environment = environment
     manager = ServiceManager(environment: environment)
-    logger = Logger(
-      level: LogLevel(rawValue: configuration.logging.level.rawValue) ?? .info,
-      format: LogFormat(rawValue: configuration.logging.format.rawValue) ?? .text)
+    logger = Logger(level: LogLevel(configuration.logging), format: LogFormat(configuration.logging))
   }
 
   /// Runs until a signal says stop. To be called once.
@@ -58,8 +62,7 @@ public final class Daemon: Sendable {
       let storage = try Storage(configuration, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
       let intake = try Intake(self, storage)
-      let destinations = try Destinations(
-        self, storage, intake, upstreamURL: standIn?.url ?? configuration.upstream.url)
+      let destinations = try Destinations(self, storage, intake, standInURL: standIn?.url)
       let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
       let listeners = try Listeners(self, storage, intake, destinations, replays: replays, standIn: standIn)
 
@@ -71,13 +74,21 @@ public final class Daemon: Sendable {
       let watchdog = Watchdog(manager) { listeners.isLive }
       let housekeeping = Housekeeping { storage.apps.forgetIdle(hasPending: destinations.isOwed) }
 
+      let files = Housekeeping(every: FileWatch.interval) {
+        await listeners.reloader.lookAtFiles()
+        destinations.dropExpired()
+      }
+
       await serve(signals, listeners)
 
+      await listeners.reloader.close()
       manager.stopping()
       watchdog.cancel()
       housekeeping.cancel()
-      let deadline = ContinuousClock.now + configuration.shutdownGrace
-      logger.info("stopping", ["grace": .seconds(configuration.shutdownGrace.seconds)])
+      files.cancel()
+      let grace = listeners.reloader.running.shutdownGrace
+      let deadline = ContinuousClock.now + grace
+      logger.info("stopping", ["grace": .seconds(grace.seconds)])
       await listeners.stopIngest(until: deadline)
       await replays.stop()
       await destinations.stop(until: deadline)
@@ -98,7 +109,8 @@ public final class Daemon: Sendable {
     for await wish in signals {
       switch wish {
       case .stop: return
-      case .reload: _ = await listeners.reloader.reload(by: "SIGHUP")
+      // (Not waited for: a wish to stop must be seen meanwhile.)
+      case .reload: Task { await listeners.reloader.reload(by: "SIGHUP") }
       }
     }
   }
@@ -114,6 +126,14 @@ public final class Daemon: Sendable {
       "ready",
       ["version": .text(RelayVersion.current), "relay": .text(storage.instanceID), "data": .text(storage.directory)])
   }
+}
+
+extension LogLevel {
+  init(_ logging: RelayConfiguration.Logging) { self = LogLevel(rawValue: logging.level.rawValue) ?? .info }
+}
+
+extension LogFormat {
+  init(_ logging: RelayConfiguration.Logging) { self = LogFormat(rawValue: logging.format.rawValue) ?? .text }
 }
 
 /// The version that `--version`, `/status` and `build_info` tell.

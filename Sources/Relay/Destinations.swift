@@ -10,73 +10,82 @@ import HTTPClient
 import JSON
 import Observability
 import Sinks
+import Synchronization
 
 extension AppRegistry: UpstreamKeys {}
 
-/// Everything events go to: the upstream and the sinks, each with its own subscription.
+/// Everything events go to: the upstream and the sinks, each with its own subscription. Sinks may come and go.
 final class Destinations: Sendable {
   static let upstreamName = "upstream"
 
-  let all: [any Destination]
   let upstream: UpstreamDestination
   let deadLetters: DeadLetterStore
+  let storage: Storage
+  let factory: SinkFactory
+  let removed: RemovedSinkBook
+  let clock: WallClock
+  let logger: Logger
+  let started = ContinuousClock.now
+  private let upstreamURL: Fixed
   private let upstreamSubscription: any Subscription
   private let client: HTTPClientLoop
+  private let list: Mutex<[any Destination]>
+  /// Held while sinks are made, removed or given up, so that none is put back while its place is given up.
+  let changing = Mutex(())
 
-  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, upstreamURL: String) throws {
+  /// An upstream that no configuration changes.
+  private struct Fixed {
+    /// The stand-in's. It has another port at each start, and a data directory of its own: it's still the same upstream.
+    var url: String?
+  }
+
+  /// - Parameter standInURL: where the stand-in upstream is when it takes the configured one's place.
+  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, standInURL: String?) throws {
     let configuration = daemon.configuration
+    let url = standInURL ?? configuration.upstream.url
     if daemon.options.adopts {
-      try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(upstreamURL)])
+      try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(url)])
     }
     let userAgent = "event-relay/\(RelayVersion.current)"
+    (self.storage, clock, logger, upstreamURL) = (storage, daemon.clock, daemon.logger, Fixed(url: standInURL))
     client = HTTPClientLoop(name: "upstream", userAgent: userAgent, logger: daemon.logger)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       logger: daemon.logger)
     upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
     upstream = UpstreamDestination(
-      // (The stand-in has another port at each start, and a data directory of its own: it's still the same upstream.)
       configuration: UpstreamConfiguration(
-        configuration.upstream, url: upstreamURL, adopts: daemon.options.adopts || daemon.options.standsIn),
+        configuration.upstream, url: url, adopts: daemon.options.adopts || daemon.options.standsIn),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
-      logger: daemon.logger,
-      didBury: intake.didBury)
+      logger: daemon.logger, didBury: intake.didBury)
+    factory = SinkFactory(
+      storage: storage, deadLetters: deadLetters, clock: clock, metrics: daemon.metrics, logger: logger,
+      userAgent: userAgent)
+    removed = try RemovedSinkBook(directory: storage.directory, logger: logger)
     var all: [any Destination] = [upstream]
-    for sink in configuration.sinks {
-      let context = SinkContext(
-        name: sink.name, common: sink.common, subscription: try storage.log.subscribe(sink.name, origin: .newest),
-        relay: storage.instanceID, deadLetters: deadLetters, isDiskLow: { storage.freeSpace.isLow },
-        clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger, userAgent: userAgent)
-      all.append(SinkRegistry.make(sink, context))
-    }
-    self.all = all + (try Self.removedSinks(besides: all, storage, daemon.logger))
+    for sink in configuration.sinks { all.append(try factory.make(sink)) }
+    removed.forget(configuration.sinks.map(\.name))
+    list = Mutex(all)
+    try takeUpRemovedSinks(keep: configuration.positions.keep)
   }
 
-  /// Sinks that are no longer configured. One that has had everything is forgotten; one that is still owed events keeps
-  /// them, and the log with them: that must be seen.
-  private static func removedSinks(
-    besides configured: [any Destination], _ storage: Storage, _ logger: Logger
-  ) throws -> [RemovedSink] {
-    let names = Set(configured.map(\.name) + [IDKeeper.destination])
-    return try storage.log.knownDestinations.filter { !names.contains($0) }.compactMap { name in
-      let subscription = try storage.log.subscribe(name, origin: .newest)
-      let waiting = subscription.pending.events
-      guard waiting > 0 else {
-        try subscription.discard()
-        logger.info("a sink that is no longer configured has had all its events and is forgotten", about: name)
-        return nil
-      }
-      logger.warning(
-        "a sink that is no longer configured is still owed events: the log keeps them until it is put back",
-        about: name, ["waiting": .integer(waiting)])
-      return RemovedSink(subscription, record: "\(storage.directory)/positions/\(name).json")
-    }
-  }
+  /// The upstream, the sinks in the order they came, and removed ones whose place is kept.
+  var all: [any Destination] { list.withLock { $0 } }
+
+  /// Puts others in the place of some, in one step for whoever asks for all.
+  func change(_ body: (inout [any Destination]) -> Void) { list.withLock { body(&$0) } }
 
   func start() {
     client.start()
     for destination in all { destination.start() }
+  }
+
+  /// Sends upstream as another configuration says. What waits for another upstream is held, as at a start.
+  func reconfigureUpstream(_ configuration: RelayConfiguration.Upstream) async {
+    await upstream.reconfigure(
+      UpstreamConfiguration(
+        configuration, url: upstreamURL.url ?? configuration.url, adopts: upstreamURL.url != nil))
   }
 
   /// Whether events of an app wait to go upstream.
@@ -127,7 +136,8 @@ extension UpstreamConfiguration {
   init(_ upstream: RelayConfiguration.Upstream, url: String, adopts: Bool) {
     self.init(
       url: url, linger: upstream.linger, maxBatchEvents: upstream.maxBatchEvents, maxBatchBytes: upstream.maxBatchBytes,
-      timeout: upstream.timeout, connectTimeout: upstream.connectTimeout, caFile: upstream.caFile,
+      timeout: upstream.timeout, connectTimeout: upstream.connectTimeout,
+      caFile: upstream.caFile.map { PEMSource($0.bytes) },
       retry: Retry(initial: upstream.retry.initial, max: upstream.retry.max, jitter: upstream.retry.jitter),
       adoptsWaitingEvents: adopts)
   }

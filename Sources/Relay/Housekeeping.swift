@@ -1,12 +1,12 @@
-/// What is to be done now and then: hourly.
+/// What is to be done now and then.
 struct Housekeeping: Sendable {
   static let interval: Duration = .seconds(3600)
 
   private let task: Task<Void, Never>
 
-  init(_ work: @escaping @Sendable () -> Void) {
+  init(every interval: Duration = Self.interval, _ work: @escaping @Sendable () async -> Void) {
     task = Task {
-      while (try? await Task.sleep(for: Self.interval)) != nil { work() }
+      while (try? await Task.sleep(for: interval)) != nil { await work() }
     }
   }
 

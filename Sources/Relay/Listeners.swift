@@ -28,16 +28,15 @@ final class Listeners: Sendable {
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
         gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, metrics: daemon.metrics),
       logger: daemon.logger)
-    reloader = Reloader(daemon, storage, intake, destinations)
-    facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
     let drainer = Drainer(intake.gate, destinations, storage.audit, daemon.logger)
     let address = ListenAddress(configuration.admin.listen)
+    let gate = AdminGate(AdminAccess(configuration.admin))
+    reloader = Reloader(daemon, storage, intake, destinations, ingest: ingest, gate: gate)
+    facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
     admin = HTTPServer(
       HTTPServerConfiguration(listen: [address], maxConnections: 64),
       handler: AdminHandler(
-        access: AdminAccess(
-          listen: address, hosts: configuration.admin.hosts, token: configuration.admin.token?.revealed),
-        metrics: daemon.metrics,
+        gate: gate, metrics: daemon.metrics,
         relay: AdminHandler.Relay(
           facts, reloader, drainer, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)),
           PassportRoute { id, deadline in
@@ -58,6 +57,9 @@ final class Listeners: Sendable {
     daemon.metrics.gauge(
       "event_relay_clamp_risk_events", "Waiting events within 24 h of the 7 days past which the upstream clamps them."
     ) { Double(clampRisk.value) }
+    daemon.metrics.counter(
+      "event_relay_removed_sink_dropped_events_total", "Events owed to removed sinks whose time was over."
+    ) { Double(destinations.removed.droppedEvents) }
     daemon.metrics.gauge("event_relay_config_last_reload_success", "1 when the last reload took effect, else 0.") {
       [reloader] in reloader.isLastReloadGood ? 1 : 0
     }
@@ -153,6 +155,12 @@ extension AdminHandler.Relay {
         case .stop: try drainer.stop(by: "POST /drain")
         }
       }, replays: replays, passport: passport)
+  }
+}
+
+extension AdminAccess {
+  init(_ admin: RelayConfiguration.Admin) {
+    self.init(listen: ListenAddress(admin.listen), hosts: admin.hosts, token: admin.token?.revealed)
   }
 }
 

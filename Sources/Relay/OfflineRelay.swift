@@ -16,6 +16,8 @@ public final class OfflineRelay: Sendable {
   let directory: DataDirectory
   let log: FileLog
   private let subscriptions: [any Subscription]
+  /// Nil when it can't be read.
+  private let removed: RemovedSinkBook?
 
   /// - Returns: nil when there is no such directory, or a relay runs in it.
   /// - Throws: what keeps the directory from being opened.
@@ -27,6 +29,7 @@ public final class OfflineRelay: Sendable {
     log = try FileLog.open(
       directory: "\(path)/log", positions: "\(path)/positions", replays: "\(path)/replays",
       configuration: FileLogConfiguration(configuration.log), logger: .silent, metrics: MetricsRegistry())
+    removed = try? RemovedSinkBook(directory: path, logger: .silent)
     let log = log
     subscriptions = try log.knownDestinations.filter { $0 != IDKeeper.destination }.map {
       try log.subscribe($0, origin: .newest)
@@ -88,13 +91,20 @@ public final class OfflineRelay: Sendable {
 
   private func sinkMisfits(_ subscription: any Subscription) -> [String] {
     guard !configuration.sinks.contains(where: { $0.name == subscription.destination }) else { return [] }
-    let waiting = subscription.pending.events
-    guard waiting > 0 else { return [] }
+    let name = subscription.destination
+    let now = WallClock.system.now
+    let kept = RemovedSinkTime(removedAt: removed?.removedAt(name) ?? now, keep: configuration.positions.keep)
     return [
-      "\(Self.events(waiting)) for sink \(subscription.destination), which is no longer configured: the log keeps them, "
-        + "and all that comes after, until it is put back"
+      "\(Self.events(subscription.pending.events)) for sink \(name), which is no longer configured: the log keeps what it "
+        + "is owed, and all that comes after, until it is put back; else \(kept.sentence)"
     ]
   }
 
-  private static func events(_ count: Int) -> String { count == 1 ? "1 event waits" : "\(count) events wait" }
+  private static func events(_ count: Int) -> String {
+    switch count {
+    case 0: "nothing waits"
+    case 1: "1 event waits"
+    default: "\(count) events wait"
+    }
+  }
 }

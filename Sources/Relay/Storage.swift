@@ -34,6 +34,12 @@ final class Storage: Sendable {
     freeSpace = FreeSpace(path: directory, minimum: configuration.log.minFreeDisk)
   }
 
+  /// Takes the limits of a log that is open: all but `durability` and `segment_size`.
+  func setLimits(_ limits: RelayConfiguration.Log) {
+    log.setLimits(from: FileLogConfiguration(limits))
+    freeSpace.setMinimum(limits.minFreeDisk)
+  }
+
   func close() {
     log.close()
     dataDirectory.close()

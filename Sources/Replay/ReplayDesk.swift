@@ -17,8 +17,9 @@ public final class ReplayDesk: Sendable {
     let deadLetters: DeadLetterStore
     /// The instance's id.
     let relay: String
-    /// The types of the destinations there are, by name.
-    let destinations: [String: String]
+    private let types: @Sendable () -> [String: String]
+    /// The types of the destinations there are at this moment, by name.
+    var destinations: [String: String] { types() }
     /// Nothing is put in while much waits: not where nobody sends, since no relay runs.
     let waitsForRoom: Bool
     let files: ReplayFiles
@@ -29,14 +30,15 @@ public final class ReplayDesk: Sendable {
 
     /// - Parameter directory: `data_dir/replays`.
     public init(
-      log: FileLog, deadLetters: DeadLetterStore, relay: String, directory: String, destinations: [String: String],
+      log: FileLog, deadLetters: DeadLetterStore, relay: String, directory: String,
+      destinations: @escaping @autoclosure @Sendable () -> [String: String],
       waitsForRoom: Bool = true, clock: WallClock = .system, logger: Logger,
       audit: @escaping @Sendable (_ action: String, _ actor: String, _ details: JSONValue) throws -> Void
     ) {
       self.log = log
       self.deadLetters = deadLetters
       self.relay = relay
-      self.destinations = destinations
+      types = destinations
       self.waitsForRoom = waitsForRoom
       self.audit = audit
       self.clock = clock

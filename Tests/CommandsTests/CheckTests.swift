@@ -14,7 +14,7 @@ import Testing
     #expect(ran.code == 2 && ran.err.isEmpty)
     #expect(
       ran.out.split(separator: "\n") == [
-        "\(file):1: dataa: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, shutdown, sinks, upstream",
+        "\(file):1: dataa: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, positions, shutdown, sinks, upstream",
         "\(file):3: upstream.linger: \"5\" has no unit; did you mean 5s? It should be a duration from 0s to 1h, in ms, s, m, h or d, such as 90s or 1h30m",
         "\(file):4: upstream.max_batch_events: \"200\" is more than the most, 100; it should be a whole number from 1 to 100",
       ])
@@ -82,8 +82,8 @@ import Testing
   @Test func `Run hands the relay its configuration, and a way to read it again`() async {
     let file = directory.write("relay.yaml", "data_dir: ${D}")
     var relay = RelayPort.none
-    relay.run = { configuration, options, environment, readAgain in
-      let again = try? readAgain().get()
+    relay.run = { configuration, options, environment, source in
+      let again = try? source.read().get()
       let isRight = configuration.dataDirectory == "/x" && again == configuration && environment == ["D": "/x"]
       return isRight && options == .init(standsIn: true, adopts: true) ? 0 : 1
     }

@@ -82,7 +82,7 @@ extension BadConfiguration {
     .init(
       "# all of them\nlog: { durability: x }\nfoo: 1\nupstream:\n  url: x\n  linger: 1\n",
       "2: log.durability: \"x\" is not known; it should be fsync or os",
-      "3: foo: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, shutdown, sinks, upstream",
+      "3: foo: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, positions, shutdown, sinks, upstream",
       "5: upstream.url: the value has no http:// or https:// before the host; it should be the upstream's base, such as https://api.example.com",
       "6: upstream.linger: \"1\" has no unit; did you mean 1s? It should be a duration from 0s to 1h, in ms, s, m, h or d, such as 90s or 1h30m"
     ),
@@ -229,12 +229,15 @@ extension BadConfiguration {
       "2: upstream.on_expired: comes with a later version of event-relay; remove it",
       "2: upstream.order: comes with a later version of event-relay; remove it"),
     .init(
-      "positions: { keep: 1d }\nprivacy: {}",
-      "1: positions: comes with a later version of event-relay; remove it",
-      "2: privacy: comes with a later version of event-relay; remove it"),
+      "privacy: {}",
+      "1: privacy: comes with a later version of event-relay; remove it"),
   ]
 
   static let more: [BadConfiguration] = [
+    .init(
+      "positions: { keep: 30, keeps: 1d }",
+      "1: positions.keep: \"30\" has no unit; did you mean 30s? It should be a duration from 0s to 36500d, in ms, s, m, h or d, such as 90s or 1h30m",
+      "1: positions.keeps: there is no such key here; the keys are keep"),
     .init(
       "log: { segment_size: 4, max_size: 100MiB }",
       "1: log.segment_size: \"4\" has no unit; did you mean 4B? It should be a size from 2MiB to 1GiB, in B, KiB, MiB, GiB, kB, MB or GB"
@@ -290,7 +293,7 @@ extension BadConfiguration {
       "1: not YAML: found incompatible YAML document"),
     .init(
       "<<: { a: b }",
-      "1: ?: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, shutdown, sinks, upstream"
+      "1: ?: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, positions, shutdown, sinks, upstream"
     ),
     .init(
       "log: { durability: \"\" }",

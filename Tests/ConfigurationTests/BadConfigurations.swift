@@ -73,7 +73,7 @@ extension BadConfiguration {
       "2: upstream.retry.foo: there is no such key here; the keys are initial, jitter, max"),
     .init(
       "a b: 1",
-      "1: ?: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, shutdown, sinks, upstream"
+      "1: ?: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, positions, shutdown, sinks, upstream"
     ),
     .init(
       "data_dir: a\nlog:\n  durability: os\n  durability: fsync\ndata_dir: b",

@@ -45,7 +45,7 @@ import Testing
     expected.upstream.maxBatchBytes = 16384
     expected.upstream.timeout = .seconds(90)
     expected.upstream.connectTimeout = .milliseconds(100)
-    expected.upstream.caFile = authorities
+    expected.upstream.caFile = PEMFile(path: authorities, bytes: Array("-----BEGIN CERTIFICATE-----".utf8))
     expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025)
     expected.upstream.rateLimit = .init(eventsPerMinute: 0, perInstallPerMinute: 1, margin: 0)
     var lines = NDJSONOptions(pattern: try PathPattern("/etc/er/%Y-%m-%d.ndjson"))

@@ -1,4 +1,3 @@
-import HTTPClient
 import TestSupport
 import Testing
 
@@ -34,8 +33,8 @@ struct WebhookOptionsTests {
 
   @Test("are all taken")
   func everything() throws {
-    let certificate = directory.write("c.pem", "-----BEGIN CERTIFICATE-----")
-    let key = directory.write("k.pem", "-----BEGIN PRIVATE KEY-----")
+    let certificate = directory.write("c.pem", TestPair.certificate)
+    let key = directory.write("k.pem", TestPair.key)
     let options = try options(
       text(
         "url: HTTP://127.0.0.1:99/a/b?token=x", "secret: [\(secret), \"${SECOND}\"]",
@@ -49,8 +48,10 @@ struct WebhookOptionsTests {
       WebhookHeader(name: "Authorization", value: .init("Bearer hunter2")),
       WebhookHeader(name: "X-Tenant", value: .init("7")),
     ]
-    expected.caFile = certificate
-    expected.clientCertificate = ClientCertificate(certificate: certificate, key: key)
+    let shown = PEMFile(path: certificate, bytes: Array(TestPair.certificate.utf8))
+    expected.caFile = shown
+    expected.clientCertificate = WebhookCertificate(
+      certificate: shown, key: PEMFile(path: key, bytes: Array(TestPair.key.utf8)))
     expected.maxBatchEvents = 7
     expected.linger = .zero
     expected.timeout = .seconds(1)
@@ -58,6 +59,33 @@ struct WebhookOptionsTests {
     expected.hasUsualMaxBehind = false
     #expect(options == expected)
     #expect(options.place == "http://127.0.0.1:99")
+  }
+
+  @Test("a certificate and a key that are not of one pair are a fault, and so is one that is cut off")
+  func pairs() {
+    let certificate = directory.write("c.pem", TestPair.certificate)
+    let (key, other) = (directory.write("k.pem", TestPair.key), directory.write("o.pem", TestPair.otherKey))
+    let cut = directory.write("cut.pem", String(TestPair.certificate.prefix(200)))
+    let cutKey = directory.write("cut-key.pem", String(TestPair.key.prefix(100)))
+    func found(_ certificate: String, _ key: String) -> [String] {
+      faults(
+        text(
+          "url: https://example.com/hook", "secret: \(secret)",
+          "client_certificate: { certificate: \(certificate), key: \(key) }"))
+    }
+    #expect(found(certificate, key) == [])
+    #expect(
+      found(certificate, other) == [
+        "6: sinks[0].client_certificate.key: \(other) is not the key of the certificate in \(certificate); give both of one pair"
+      ])
+    #expect(
+      found(cut, key) == [
+        "6: sinks[0].client_certificate.certificate: \(cut) holds no certificate that can be read; is it whole?"
+      ])
+    #expect(
+      found(certificate, cutKey) == [
+        "6: sinks[0].client_certificate.key: \(cutKey) holds no private key that can be read; is it whole, and without a passphrase?"
+      ])
   }
 
   @Test("are faults when they are wrong, and no secret is printed")

@@ -169,6 +169,11 @@ struct DeadLetterTests {
     #expect(bytes <= 4000)
     #expect(bytes > 2000)
     #expect(logged.value.contains { $0.contains("dead_letters.max_size is reached") })
+    // A lower limit holds at once.
+    store.setLimits(DeadLetterLimits(size: 2000))
+    let fewer = try numbers()
+    #expect(fewer.count < kept.count && fewer == Array((41 - fewer.count)...40))
+    #expect(store.removedLetters["upstream"]?[.size] == 40 - fewer.count)
   }
 
   @Test("past the retention lose whole files, the one that was written to last too")

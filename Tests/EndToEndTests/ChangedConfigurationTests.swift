@@ -34,7 +34,7 @@ extension EndToEnd {
       #expect(try await usual.flush() == 0)
     }
 
-    @Test("a sink that was removed holds the log only while it is owed events, and that is seen")
+    @Test("a sink that was removed keeps its place, and what it holds is seen")
     func removedSink() async throws {
       let upstream = try ScriptedUpstream()
       let first = try await RelayProcess(directory, RelaySettings(upstream: upstream))
@@ -42,13 +42,22 @@ extension EndToEnd {
       #expect(try await first.flush() == 0)
       #expect(try await first.stop() == 0)
 
-      // It has had everything: it is forgotten.
+      // It has had everything: its place is kept all the same, and with it what comes after.
       let without = RelaySettings(upstream: upstream, hasSink: false)
       let relay = try await RelayProcess(directory, without)
       try await relay.accept([TestEvent(1)])
       #expect(try await relay.flush() == 0)
-      #expect(try await relay.status()["destinations"]?.array?.map { $0["name"]?.string } == ["upstream"])
+      #expect(try await relay.destination("raw")["pending"]?.integer() == 1)
       #expect(try await relay.stop() == 0)
+      let without30Days = try await eventRelay("check", "--config", directory.file("relay.yaml"))
+      #expect(without30Days.output.contains("1 event waits for sink raw"), "\(without30Days.output)")
+      #expect(without30Days.output.contains("its place is kept until"))
+      // Unless the user wants none kept.
+      var none = without
+      none.further = "positions: { keep: 0s }"
+      let forgetful = try await RelayProcess(directory, none)
+      #expect(try await forgetful.status()["destinations"]?.array?.map { $0["name"]?.string } == ["upstream"])
+      #expect(try await forgetful.stop() == 0)
       #expect(readFile(directory.file("data/positions/raw.json")) == nil)
 
       // It is owed an event, since its directory is none.

@@ -88,7 +88,7 @@ struct FailureTests {
   func missingCAFile() async throws {
     let server = ScriptedServer.agreeable()
     try await withClient { client in
-      let request = HTTPClientRequest(url: "https://127.0.0.1:\(server.port)/", caFile: "/nowhere/ca.pem")
+      let request = HTTPClientRequest(url: "https://127.0.0.1:\(server.port)/", caFile: .file("/nowhere/ca.pem"))
       let failure = await client.send(request).failure
       #expect(failure?.kind == .tls)
       #expect(failure?.description.contains("/nowhere/ca.pem") == true)

@@ -11,7 +11,8 @@ struct TLSTests {
     defer { server.stop() }
     try await withClient { client in
       func get(_ host: String, _ caFile: String?) async -> Result<HTTPAnswer, TransportFailure> {
-        await client.send(HTTPClientRequest(method: "GET", url: "https://\(host):\(server.port)/", caFile: caFile))
+        await client.send(
+          HTTPClientRequest(method: "GET", url: "https://\(host):\(server.port)/", caFile: caFile.map(PEMSource.file)))
       }
       let unknown = await get("localhost", nil)
       #expect(unknown.failure?.kind == .tls)
@@ -32,8 +33,10 @@ struct TLSTests {
       func get(_ certificate: TestCertificate?) async -> Result<HTTPAnswer, TransportFailure> {
         await client.send(
           HTTPClientRequest(
-            method: "GET", url: "https://localhost:\(server.port)/", caFile: server.certificate,
-            clientCertificate: certificate.map { ClientCertificate(certificate: $0.certificate, key: $0.key) }))
+            method: "GET", url: "https://localhost:\(server.port)/", caFile: .file(server.certificate),
+            clientCertificate: certificate.map {
+              ClientCertificate(certificate: .file($0.certificate), key: .file($0.key))
+            }))
       }
       #expect(await get(nil).failure != nil)
       #expect(await get(other).failure != nil)
@@ -41,11 +44,48 @@ struct TLSTests {
       // The connection it vouched for serves nobody who doesn't show it.
       #expect(await get(nil).failure != nil)
       let missing = HTTPClientRequest(
-        method: "GET", url: "https://localhost:\(server.port)/", caFile: server.certificate,
-        clientCertificate: ClientCertificate(certificate: "/nowhere/c.pem", key: "/nowhere/k.pem"))
+        method: "GET", url: "https://localhost:\(server.port)/", caFile: .file(server.certificate),
+        clientCertificate: ClientCertificate(certificate: .file("/nowhere/c.pem"), key: .file("/nowhere/k.pem")))
       let failure = await client.send(missing).failure
       #expect(failure?.kind == .tls)
       #expect(failure?.description.contains("/nowhere/c.pem") == true)
+    }
+  }
+}
+
+@Suite(
+  "TLS with what was in files", .timeLimit(.minutes(2)),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.openssl)))
+struct TLSBytesTests {
+  @Test("works when the files are gone, and a connection serves nobody who shows or trusts something else")
+  func bytes() async throws {
+    let (mine, other) = (try TestCertificate("client"), try TestCertificate("other"))
+    let server = try TLSServer(demanding: mine)
+    defer { server.stop() }
+    let trusted = PEMSource(try #require(readFile(server.certificate)))
+    let shown = ClientCertificate(
+      certificate: PEMSource(try #require(readFile(mine.certificate))), key: PEMSource(try #require(readFile(mine.key)))
+    )
+    let others = ClientCertificate(
+      certificate: PEMSource(try #require(readFile(other.certificate))),
+      key: PEMSource(try #require(readFile(other.key))))
+    for path in [mine.certificate, mine.key, server.certificate] { unlink(path) }
+    try await withClient { client in
+      func get(_ authorities: PEMSource?, _ certificate: ClientCertificate?) async -> Result<
+        HTTPAnswer, TransportFailure
+      > {
+        await client.send(
+          HTTPClientRequest(
+            method: "GET", url: "https://localhost:\(server.port)/", caFile: authorities, clientCertificate: certificate
+          ))
+      }
+      for _ in 0..<2 {
+        #expect(await get(trusted, shown).answer?.status == 200)
+        #expect(await get(nil, shown).failure?.kind == .tls)
+        #expect(await get(trusted, others).failure != nil)
+        #expect(await get(trusted, nil).failure != nil)
+        #expect(await get(PEMSource(Array("no certificate".utf8)), shown).failure?.kind == .tls)
+      }
     }
   }
 }

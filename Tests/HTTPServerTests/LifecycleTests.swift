@@ -86,6 +86,34 @@ struct LifecycleTests {
     }
   }
 
+  @Test("takes other limits while it serves: connections stay, new ones have the new times")
+  func otherLimits() async throws {
+    try await withServer(configure: { $0.maxConnections = 1 }) { server, port in
+      let old = try RawClient(port: port)
+      await old.send(post("one"))
+      #expect(try await old.response().text == "one")
+      #expect(try await RawClient(port: port).readToEnd().isEmpty)
+      var limits = HTTPServerConfiguration(listen: [])
+      limits.maxConnections = 200
+      limits.idleTimeout = .milliseconds(40)
+      server.setLimits(from: limits)
+      // It may still have the old times when it comes before the listener has heard: another one won't.
+      var new = try RawClient(port: port)
+      await new.send(post("two"))
+      #expect(try await new.response().text == "two")
+      new = try RawClient(port: port)
+      await new.send(post("three"))
+      #expect(try await new.response().text == "three")
+      #expect(try await new.readToEnd().isEmpty)
+      await old.send(post("four"))
+      #expect(try await old.response().text == "four")
+      limits.maxConnections = 1
+      server.setLimits(from: limits)
+      await old.send(post("five"))
+      #expect(try await old.response().text == "five")
+    }
+  }
+
   @Test("closes at once whoever comes past its limit of connections, over all listeners")
   func limit() async throws {
     let listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 0), .tcp(host: "::1", port: 0)]

@@ -35,6 +35,20 @@ struct LoggerTests {
     #expect(line.filter { $0 == "\n" }.count == 1)
   }
 
+  @Test("takes another level and form while it writes")
+  func change() {
+    let lines = Lines()
+    let logger = Logger(level: .error, clock: clock) { lines.add($0) }
+    logger.info("one")
+    logger.change(level: .debug, format: .json)
+    logger.debug("two")
+    logger.change(level: .warning, format: .text)
+    logger.info("three")
+    logger.warning("four")
+    #expect(lines.list.count == 2)
+    #expect(lines.list.first?.hasPrefix("{") == true && lines.list.last?.contains("WARNING four") == true)
+  }
+
   @Test("leaves out what is below its level")
   func level() {
     let lines = Lines()

@@ -42,7 +42,8 @@ final class Fixture {
   }
 
   var room: ReplayDesk.Room {
-    ReplayDesk.Room(
+    let types = types
+    return ReplayDesk.Room(
       log: log, deadLetters: letters, relay: "r-1", directory: directory.file("replays"), destinations: types,
       logger: .silent
     ) { [audited] action, actor, _ in audited.change { $0.append("\(action) by \(actor)") } }

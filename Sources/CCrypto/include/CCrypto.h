@@ -7,6 +7,7 @@
 
 #include "CCryptoStream.h"
 #include "crypto_hmac.h"
+#include "crypto_pem.h"
 
 /// Writes the SHA-256 of `length` bytes to `digest`. Returns 1, or 0 when the library refused.
 int crypto_sha256(const void *bytes, size_t length, uint8_t digest[32]);

@@ -11,7 +11,15 @@
 /// Takes bytes of an answer; returns how many it took. Fewer than `size * count` end the transfer.
 typedef size_t (*client_sink)(char *bytes, size_t size, size_t count, void *context);
 
-/// One request. The strings are copied by libcurl, `headers` and `body` must live until the transfer has ended.
+/// A PEM file: its path, or what is in it. Both null: none.
+typedef struct {
+  const char *path;
+  const void *bytes;
+  size_t length;
+} client_pem;
+
+/// One request. The strings are copied by libcurl; `headers`, `body` and the bytes of PEM files must live until the transfer
+/// has ended.
 typedef struct {
   const char *url;
   const char *method;
@@ -21,11 +29,11 @@ typedef struct {
   long long body_length;
   long timeout_ms;
   long connect_timeout_ms;
-  /// Null: the authorities that libcurl was built to trust.
-  const char *ca_file;
-  /// PEM files; null: none. Both or neither.
-  const char *client_certificate;
-  const char *client_key;
+  /// None: the authorities that libcurl was built to trust.
+  client_pem authorities;
+  /// Both or neither.
+  client_pem client_certificate;
+  client_pem client_key;
   /// Null: connect to the URL's host.
   const char *unix_socket;
   /// Don't take a connection that is open already.

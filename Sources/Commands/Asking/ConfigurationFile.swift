@@ -40,7 +40,12 @@ struct ConfigurationFile: Sendable {
       ConfigurationLoader.loadForAsking(file: path, environment: environment, sinkTypes: SinkRegistry.types))
   }
 
-  private static func unwrap(
+  /// The file for a relay that reads it again and again.
+  var source: ConfigurationSource {
+    ConfigurationSource(file: path, environment: environment, sinkTypes: SinkRegistry.types)
+  }
+
+  static func unwrap(
     _ result: Result<RelayConfiguration, ConfigurationFaults>
   ) throws(CommandFailure) -> RelayConfiguration {
     switch result {

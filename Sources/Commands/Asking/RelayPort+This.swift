@@ -3,10 +3,10 @@ import Relay
 extension RelayPort {
   /// The relay that this program has.
   static let this = RelayPort(
-    run: { configuration, options, environment, readAgain in
+    run: { configuration, options, environment, source in
       await Daemon(
         configuration: configuration, options: Daemon.Options(standsIn: options.standsIn, adopts: options.adopts),
-        environment: environment, readAgain: readAgain
+        environment: environment, source: source
       ).run()
     },
     offlineStatus: { configuration in

@@ -10,13 +10,11 @@ struct RelayPort: Sendable {
     var adopts = false
   }
 
-  typealias Configured = Result<RelayConfiguration, ConfigurationFaults>
-
   /// Runs the relay until a signal says stop; the process's exit code.
   var run:
     @Sendable (
       _ configuration: RelayConfiguration, _ options: RunOptions, _ environment: [String: String],
-      _ readAgain: @escaping @Sendable () -> Configured
+      _ source: ConfigurationSource
     ) async -> Int32
   /// What `GET /status` would say, from the files in a data directory in which no relay runs; nil when there are none.
   /// Throws what keeps them from being read.

@@ -11,18 +11,25 @@ public final class FreeSpace: Sendable {
 
   public let path: String
   /// Bytes below which nothing more is written.
-  public let minimum: UInt64
+  public var minimum: UInt64 { mark.load(ordering: .relaxed) }
+  private let mark: Atomic<UInt64>
   private let disk: any Disk
   private let last = Mutex<Reading?>(nil)
 
   public init(path: String, minimum: Int, disk: any Disk = RealDisk()) {
     self.path = path
-    self.minimum = UInt64(max(0, minimum))
+    mark = Atomic(UInt64(max(0, minimum)))
     self.disk = disk
   }
 
+  /// Takes another mark, from now on.
+  public func setMinimum(_ bytes: Int) { mark.store(UInt64(max(0, bytes)), ordering: .relaxed) }
+
   /// Whether less than the minimum is left. When the system can't say, it isn't low: the write itself will tell.
-  public var isLow: Bool { minimum > 0 && availableBytes < minimum }
+  public var isLow: Bool {
+    let minimum = minimum
+    return minimum > 0 && availableBytes < minimum
+  }
 
   /// Bytes left, at most a second old.
   public var availableBytes: UInt64 {

@@ -53,7 +53,11 @@ extension FileSubscription {
   /// Counts what the destination was ever owed from the log's own count, and makes the books balance with what is there.
   func balance(_ record: PositionRecord) {
     let total = catalog.monitor.withLock { catalog.acceptedEvents }
-    let known = Int64(bitPattern: total) - record.acceptedBase
+    balance(known: Int64(bitPattern: total) - record.acceptedBase)
+  }
+
+  /// Makes the books balance with what is there, for so many events that the destination was ever owed.
+  func balance(known: Int64) {
     let found = settled.total + UInt64(waiting)
     accepted = found
     guard known != Int64(bitPattern: found) else { return }

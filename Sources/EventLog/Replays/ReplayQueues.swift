@@ -8,7 +8,7 @@ import Synchronization
 final class ReplayQueues: Sendable {
   let directory: String
   private let disk: any Disk
-  private let minFreeDisk: Int
+  private let minFreeDisk: Mutex<Int>
   private let clock: WallClock
   private let logger: Logger
   private let isInline: Bool
@@ -19,7 +19,7 @@ final class ReplayQueues: Sendable {
   ) {
     self.directory = directory
     self.disk = disk
-    self.minFreeDisk = minFreeDisk
+    self.minFreeDisk = Mutex(minFreeDisk)
     self.clock = clock
     self.logger = logger
     self.isInline = isInline
@@ -27,6 +27,8 @@ final class ReplayQueues: Sendable {
 
   /// A destination's subscription with its queue, which is opened when there is one.
   func subscription(_ main: FileSubscription) throws(LogError) -> ReplayableSubscription {
+    // One that was taken back has its queue open still.
+    if let known = subscriptions.withLock({ $0[main.destination] }), known.isView(of: main) { return known }
     let subscription = ReplayableSubscription(main)
     let record = main.monitor.withLock { main.committed.replays }
     if record != nil || access("\(directory)/\(main.destination)/log", F_OK) == 0 {
@@ -77,12 +79,17 @@ final class ReplayQueues: Sendable {
     let log = try FileLog.open(
       directory: "\(home)/log", positions: positions,
       configuration: FileLogConfiguration(
-        segmentSize: ReplayQueue.segmentSize, maxSize: 1 << 40, minFreeDisk: minFreeDisk),
+        segmentSize: ReplayQueue.segmentSize, maxSize: 1 << 40, minFreeDisk: minFreeDisk.withLock { $0 }),
       disk: disk, clock: clock, logger: logger, metrics: MetricsRegistry(), tuning: tuning)
     return ReplayQueue(
       destination: destination, directory: home, log: log,
       subscription: try log.fileSubscription(ReplayQueue.recordName, origin: .oldest),
       journal: try ReplayJournal.read(home, disk, logger), disk: disk)
+  }
+
+  func setMinFreeDisk(_ bytes: Int) {
+    minFreeDisk.withLock { $0 = bytes }
+    for queue in open { queue.log.freeSpace.setMinimum(bytes) }
   }
 
   func close() {

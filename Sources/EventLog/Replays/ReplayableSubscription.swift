@@ -18,6 +18,8 @@ final class ReplayableSubscription: Subscription {
 
   init(_ main: FileSubscription) { self.main = main }
 
+  func isView(of subscription: FileSubscription) -> Bool { main === subscription }
+
   var destination: String { main.destination }
   var queue: ReplayQueue? { state.withLock { $0.queue } }
 

@@ -1,5 +1,6 @@
 import Clocks
 import Observability
+import Synchronization
 
 /// Keeps segments and destinations together: shows new events to readers, opens the next segment, frees finished ones.
 ///
@@ -9,7 +10,7 @@ final class LogKeeper: @unchecked Sendable {
   let files: SegmentFiles
   let catalog: SegmentCatalog
   let store: PositionStore
-  let configuration: FileLogConfiguration
+  private let limits: Mutex<FileLogConfiguration>
   let logger: Logger
   let droppedEvents: Counter
   weak var writer: LogWriter?
@@ -33,12 +34,23 @@ final class LogKeeper: @unchecked Sendable {
     self.files = files
     catalog = files.catalog
     self.store = store
-    self.configuration = configuration
+    limits = Mutex(configuration)
     self.logger = logger
     settledThrough = RetainedMark.read(catalog.directory, catalog.disk, logger)
     droppedEvents = metrics.counter(
       "event_relay_log_dropped_events_total",
       "Events dropped because the log was full, for each destination that was still owed them.")
+  }
+
+  var configuration: FileLogConfiguration { limits.withLock { $0 } }
+
+  /// Takes other limits, from now on; what is kept or dropped by them is seen to at once.
+  func setLimits(_ change: (inout FileLogConfiguration) -> Void) {
+    limits.withLock { change(&$0) }
+    files.freeSpace.setMinimum(configuration.minFreeDisk)
+    free()
+    // Who waits for room looks again.
+    writer?.roomWasMade()
   }
 
   // MARK: Destinations

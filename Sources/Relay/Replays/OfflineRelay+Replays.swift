@@ -44,11 +44,12 @@ extension OfflineRelay {
     } catch {
       throw .serverError("\(error)", status: 500)
     }
+    let all = types
     let audit = AuditTrail(directory: configuration.dataDirectory)
     return ReplayDesk(
       ReplayDesk.Room(
         log: log, deadLetters: deadLetters, relay: directory.instanceID,
-        directory: "\(configuration.dataDirectory)/replays", destinations: types, waitsForRoom: false, logger: .silent
+        directory: "\(configuration.dataDirectory)/replays", destinations: all, waitsForRoom: false, logger: .silent
       ) { action, actor, details in
         try audit.record(action, by: actor, details)
       })

@@ -1,5 +1,4 @@
 import Configuration
-import HTTPClient
 
 extension WebhookOptions {
   static let secretsMax = 8
@@ -43,8 +42,8 @@ extension WebhookOptions {
     return headers
   }
 
-  private static func clientCertificate(_ section: Section) -> ClientCertificate? {
-    var certificate, key: String?
+  private static func clientCertificate(_ section: Section) -> WebhookCertificate? {
+    var certificate, key: PEMFile?
     section.readCertificates("certificate", into: &certificate)
     section.readKey("key", into: &key)
     section.finish()
@@ -54,7 +53,12 @@ extension WebhookOptions {
       section.fault(name, "is missing; it should be the path of a PEM file, and certificate and key go together")
     }
     guard let certificate, let key else { return nil }
-    return ClientCertificate(certificate: certificate, key: key)
+    let pair = WebhookCertificate(certificate: certificate, key: key)
+    // (What can't be read is a fault already, and one who only looks for the relay has read nothing.)
+    if !certificate.bytes.isEmpty, !key.bytes.isEmpty, let fault = pair.fault {
+      section.fault(fault.key, fault.message)
+    }
+    return pair
   }
 }
 

@@ -1,5 +1,4 @@
 import Configuration
-import HTTPClient
 
 /// What a webhook is told.
 public struct WebhookOptions: SinkOptions {
@@ -10,8 +9,8 @@ public struct WebhookOptions: SinkOptions {
   /// What requests are signed with: one, or several while one follows another; none: they aren't signed.
   var secrets: [WebhookSecret] = []
   var headers: [WebhookHeader] = []
-  var caFile: String?
-  var clientCertificate: ClientCertificate?
+  var caFile: PEMFile?
+  var clientCertificate: WebhookCertificate?
   var maxBatchEvents = 100
   /// How long a part-filled batch waits for more events.
   var linger: Duration = .seconds(1)

@@ -40,6 +40,8 @@ final class WebhookWorker: SinkWorker {
   }
 
   let options: WebhookOptions
+  private let authorities: PEMSource?
+  private let certificate: ClientCertificate?
   let context: SinkContext
   let reader: SinkReader
   let body: WebhookBody
@@ -75,6 +77,8 @@ final class WebhookWorker: SinkWorker {
     roll: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
     self.options = options
+    authorities = options.caFile.map { PEMSource($0.bytes) }
+    certificate = options.clientCertificate?.shown
     self.context = context
     self.client = client
     self.wake = wake
@@ -133,8 +137,8 @@ final class WebhookWorker: SinkWorker {
   private func send(_ id: String, _ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
     var request = HTTPClientRequest(
       url: options.url, headers: headers(id), body: body.request, timeout: options.timeout,
-      connectTimeout: min(options.timeout, Self.connectTimeoutMax), caFile: options.caFile,
-      clientCertificate: options.clientCertificate)
+      connectTimeout: min(options.timeout, Self.connectTimeoutMax), caFile: authorities,
+      clientCertificate: certificate)
     request.answerBytesMax = Self.answerBytesMax
     let flight = WebhookFlight(id: id, began: now, deadline: now + options.timeout + Self.flightSlack)
     phase = .inFlight(flight)

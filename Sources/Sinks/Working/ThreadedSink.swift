@@ -219,6 +219,8 @@ extension ThreadedSink {
     watchdog?.cancel()
   }
 
+  var hasEnded: Bool { state.withLock { !$0.hasStarted || $0.isStopped } }
+
   private func newID() -> Int {
     state.withLock { state in
       state.nextID += 1

@@ -1,26 +1,7 @@
-import Configuration
 import Observability
 import Testing
 
 @testable import Relay
-
-@Suite("A reload")
-struct ReloaderTests {
-  @Test("takes the apps at once and names what needs a restart")
-  func changes() {
-    let old = RelayConfiguration(dataDirectory: "/d")
-    var new = old
-    #expect(Reloader.changes(from: old, to: new).applied.isEmpty)
-    #expect(Reloader.changes(from: old, to: new).needsRestart.isEmpty)
-    new.apps = [RelayConfiguration.App(name: "ios")]
-    new.ingest.keys = .listed
-    new.ingest.maxConnections = 5
-    new.upstream.url = "https://other.example"
-    let changes = Reloader.changes(from: old, to: new)
-    #expect(changes.applied == ["apps", "ingest.keys"])
-    #expect(changes.needsRestart == ["ingest", "upstream"])
-  }
-}
 
 @Suite("A flush's timeout")
 struct FlushTimeoutTests {

@@ -1,20 +1,26 @@
+import Clocks
 import EventLog
+import Synchronization
 
-/// A sink that is configured no longer and is still owed events: shown, so that somebody sees what holds the log.
+/// A sink that is configured no longer: its place in the log is kept for a while, so that it can go on there when it is put
+/// back. Shown, so that somebody sees what holds the log.
 ///
-/// It reads nothing. Put back under its name, it goes on where it was.
+/// It reads nothing.
 final class RemovedSink: Destination {
   let name: String
   let type = "removed"
-  private let subscription: any Subscription
-  private let record: String
+  let subscription: any Subscription
+  private let time: Mutex<RemovedSinkTime>
 
-  /// - Parameter record: the file that keeps its place, for whoever wants to give it up.
-  init(_ subscription: any Subscription, record: String) {
+  init(_ subscription: any Subscription, _ time: RemovedSinkTime) {
     name = subscription.destination
     self.subscription = subscription
-    self.record = record
+    self.time = Mutex(time)
   }
+
+  var kept: RemovedSinkTime { time.withLock { $0 } }
+
+  func keep(for keep: Duration) { time.withLock { $0.keep = keep } }
 
   func start() {}
   func flush(until deadline: ContinuousClock.Instant) async -> FlushResult {
@@ -26,7 +32,7 @@ final class RemovedSink: Destination {
     DestinationStatus(
       name: name, type: type, state: .held,
       detail: "This sink is no longer configured, and the log keeps what it is owed, and all that comes after: put it "
-        + "back under sinks, or give up its events by stopping the relay and removing \(record).",
+        + "back under sinks, and it goes on; else \(kept.sentence).",
       pending: subscription.pending, ledger: subscription.ledger)
   }
 }

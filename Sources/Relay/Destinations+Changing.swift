@@ -1,0 +1,148 @@
+import Clocks
+import Configuration
+import Dedupe
+import EventLog
+import JSON
+import Observability
+
+/// Sinks that come, go and change while the relay runs.
+extension Destinations {
+  /// So long a sink that is to stop goes on with what it does; then it settles what is written.
+  static let stopTime: Duration = .milliseconds(300)
+
+  /// Stops sinks, all at once; each settles what it has written, and keeps its place in the log.
+  ///
+  /// - Parameter names: those that are not configured any more stay as removed ones.
+  /// - Returns: why those that didn't end didn't, by name.
+  func stop(sinks names: [String], removing: [String], keep: Duration) async -> [String: String] {
+    let stopping = all.filter { names.contains($0.name) }
+    let deadline = ContinuousClock.now + Self.stopTime
+    await withTaskGroup(of: Void.self) { group in
+      for sink in stopping { group.addTask { await sink.stop(until: deadline) } }
+    }
+    var failures: [String: String] = [:]
+    changing.withLock { _ in
+      for sink in stopping {
+        do throws(RelayError) {
+          try takeBack(sink)
+          if removing.contains(sink.name) { try remove(sink, keep: keep) }
+        } catch {
+          failures[sink.name] = error.description
+        }
+      }
+    }
+    dropExpired()
+    return failures
+  }
+
+  /// Makes sinks and starts them. One that was removed, or was there before, goes on where that was.
+  ///
+  /// - Returns: why those that couldn't be made couldn't, by name.
+  func start(sinks: [RelayConfiguration.Sink]) -> [String: String] {
+    changing.withLock { _ in make(sinks) }
+  }
+
+  private func make(_ sinks: [RelayConfiguration.Sink]) -> [String: String] {
+    var failures: [String: String] = [:]
+    for sink in sinks {
+      do {
+        if let before = all.first(where: { $0.name == sink.name }) { try takeBack(before) }
+        let made = try factory.make(sink)
+        change { all in
+          let at = all.firstIndex { $0.name == sink.name }
+          if let at, !(all[at] is RemovedSink) {
+            all[at] = made
+          } else {
+            all.removeAll { $0.name == sink.name }
+            all.insert(made, at: all.firstIndex { $0 is RemovedSink } ?? all.endIndex)
+          }
+        }
+        removed.forget([sink.name])
+        made.start()
+      } catch {
+        failures[sink.name] = "\(error)"
+      }
+    }
+    return failures
+  }
+
+  private func takeBack(_ sink: any Destination) throws(RelayError) {
+    guard sink.hasEnded else {
+      throw RelayError(
+        "sink \(sink.name) has not ended yet, since a call to its disk doesn't return; reload again when that answers")
+    }
+    do throws(LogError) {
+      try storage.log.takeBack(sink.name)
+    } catch {
+      throw RelayError("sink \(sink.name)'s place in the log can't be taken up: \(error)")
+    }
+  }
+
+  // MARK: Removed sinks
+
+  /// At start: those whose place is kept.
+  func takeUpRemovedSinks(keep: Duration) throws {
+    let known = Set(all.map(\.name) + [IDKeeper.destination])
+    for name in storage.log.knownDestinations where !known.contains(name) {
+      let sink = RemovedSink(
+        try storage.log.subscribe(name, origin: .newest),
+        RemovedSinkTime(removedAt: removed.note(name, now: clock.now), keep: keep))
+      logger.warning(
+        "a sink is no longer configured: the log keeps what it is owed until it is put back, or its time is over",
+        about: name,
+        [
+          "waiting": .integer(sink.subscription.pending.events),
+          "until": .text(sink.kept.end?.description ?? "for ever"),
+        ])
+      change { $0.append(sink) }
+    }
+    dropExpired()
+  }
+
+  private func remove(_ sink: any Destination, keep: Duration) throws(RelayError) {
+    do throws(LogError) {
+      let kept = RemovedSink(
+        try storage.log.subscribe(sink.name, origin: .newest),
+        RemovedSinkTime(removedAt: removed.note(sink.name, now: clock.now), keep: keep))
+      change { all in
+        all.removeAll { $0 === sink }
+        all.append(kept)
+      }
+    } catch {
+      throw RelayError("sink \(sink.name)'s place in the log can't be kept: \(error)")
+    }
+  }
+
+  /// The places of removed sinks are kept for another time.
+  func keepRemovedSinks(for keep: Duration) {
+    for case let sink as RemovedSink in all { sink.keep(for: keep) }
+    dropExpired()
+  }
+
+  /// Gives up the places of removed sinks whose time is over; what they were owed is dropped, counted and told.
+  ///
+  /// What can't be done now is tried again the next time.
+  func dropExpired() { changing.withLock { _ in giveUpExpired() } }
+
+  private func giveUpExpired() {
+    let newest = storage.log.newestRecordAtStart
+    for case let sink as RemovedSink in all
+    where sink.kept.isOver(now: clock.now, newest: newest, uptime: .now - started) {
+      let waiting = sink.subscription.pending.events
+      do {
+        try storage.audit.record(
+          "drop_removed_sink", by: "positions.keep",
+          ["sink": .string(sink.name), "dropped_events": JSONValue(waiting)])
+        try sink.subscription.discard()
+      } catch {
+        logger.error("a removed sink's place can't be given up", about: sink.name, ["why": .text("\(error)")])
+        continue
+      }
+      removed.forget([sink.name], dropped: waiting)
+      change { $0.removeAll { $0 === sink } }
+      logger.warning(
+        "a removed sink's time is over: its place is given up, and what it was owed dropped", about: sink.name,
+        ["events": .integer(waiting)])
+    }
+  }
+}

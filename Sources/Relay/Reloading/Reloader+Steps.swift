@@ -1,0 +1,62 @@
+import Apps
+import Configuration
+import DeadLetters
+import EventLog
+import HTTPServer
+import Observability
+
+extension Reloader {
+  /// Does a plan's steps in their order; the parts that didn't take.
+  func carryOut(_ plan: ReloadPlan) async -> [ReloadOutcome.Failure] {
+    var failures: [String: String] = [:]
+    for step in plan.steps {
+      for (name, reason) in await carryOut(step, of: plan, without: Set(failures.keys)) { failures[name] = reason }
+    }
+    return failures.sorted { $0.key < $1.key }.map { name, reason in
+      ReloadOutcome.Failure(key: ReloadPlan.key(ofSink: name), message: reason)
+    }
+  }
+
+  /// - Parameter failed: sinks that didn't stop, and can't be made anew.
+  /// - Returns: why sinks didn't stop or start, by name.
+  private func carryOut(
+    _ step: ReloadPlan.Step, of plan: ReloadPlan, without failed: Set<String>
+  ) async -> [String: String] {
+    let new = plan.result
+    switch step {
+    case .logging: daemon.logger.change(level: LogLevel(new.logging), format: LogFormat(new.logging))
+    case .apps:
+      // (Checked before, so that it can't fail.)
+      do { try storage.apps.replace(apps: new.apps.map(AppDefinition.init), mode: KeyMode(new.ingest.keys)) } catch {
+        daemon.logger.error("the apps can't be replaced", ["why": .text("\(error)")])
+      }
+    case .stopSinks:
+      return await destinations.stop(sinks: plan.stopping, removing: plan.removed, keep: new.positions.keep)
+    case .startSinks: return destinations.start(sinks: plan.starting.filter { !failed.contains($0.name) })
+    case .log: storage.setLimits(new.log)
+    case .deadLetters: destinations.deadLetters.setLimits(DeadLetterLimits(new.deadLetters))
+    case .positions: destinations.keepRemovedSinks(for: new.positions.keep)
+    case .upstream: await destinations.reconfigureUpstream(new.upstream)
+    case .ingest:
+      var senders = HTTPServerConfiguration(new.ingest)
+      senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
+      ingest.setLimits(from: senders)
+      intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
+    case .admin: gate.change(AdminAccess(new.admin))
+    // It is asked for when the relay stops.
+    case .shutdown: break
+    }
+    return [:]
+  }
+
+  /// - Throws: when the apps contradict each other.
+  static func check(_ configuration: RelayConfiguration) throws(AppsError) {
+    _ = try AppRegistry(
+      apps: configuration.apps.map(AppDefinition.init), mode: KeyMode(configuration.ingest.keys), storage: nil,
+      logger: .silent)
+  }
+}
+
+extension KeyMode {
+  init(_ keys: RelayConfiguration.Ingest.Keys) { self = keys == .any ? .any : .listed }
+}

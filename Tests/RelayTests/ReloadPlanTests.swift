@@ -1,0 +1,121 @@
+import Configuration
+import Foundation
+import Sinks
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("A reload's plan")
+struct ReloadPlanTests {
+  private let old = RelayConfiguration(dataDirectory: "/d")
+
+  private func sink(_ name: String, _ path: String = "") throws -> RelayConfiguration.Sink {
+    let directory = TemporaryDirectory()
+    let file = directory.write(
+      "relay.yaml", "sinks: [{ name: \(name), type: ndjson, path: \"/x/\(path.isEmpty ? name : path)/%Y.ndjson\" }]")
+    let read = ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types)
+    return try #require(try read.get().sinks.first)
+  }
+
+  @Test("of a configuration that is the same is empty")
+  func same() {
+    let plan = ReloadPlan(from: old, to: old)
+    #expect(plan.isEmpty && plan.applied.isEmpty && plan.needsRestart.isEmpty && plan.result == old)
+  }
+
+  @Test("has its steps in order, names every key that differs, and says what is in use then")
+  func keys() {
+    var new = old
+    new.logging.level = .debug
+    new.apps = [RelayConfiguration.App(name: "ios")]
+    new.ingest.keys = .listed
+    new.ingest.maxConnections = 5
+    new.ingest.listen = []
+    new.upstream.url = "https://other.example"
+    new.upstream.retry.jitter = 0
+    new.dataDirectory = "/e"
+    let plan = ReloadPlan(from: old, to: new)
+    #expect(plan.steps == [.logging, .apps, .upstream, .ingest])
+    #expect(
+      plan.applied == [
+        "ingest.keys", "ingest.max_connections", "apps", "upstream.url", "upstream.retry", "logging.level",
+      ])
+    #expect(plan.needsRestart == ["data_dir", "ingest.listen"])
+    #expect(plan.result.dataDirectory == "/d" && plan.result.ingest.listen == old.ingest.listen)
+    // The next one names only what is still open.
+    let next = ReloadPlan(from: plan.result, to: new)
+    #expect(next.isEmpty && next.needsRestart == ["data_dir", "ingest.listen"])
+  }
+
+  @Test("stops the sinks that go or change, and makes new ones only then")
+  func sinks() throws {
+    var (before, after) = (old, old)
+    before.sinks = [try sink("kept"), try sink("gone"), try sink("moved")]
+    after.sinks = [try sink("kept"), try sink("moved", "gone"), try sink("new", "moved")]
+    let plan = ReloadPlan(from: before, to: after)
+    #expect(plan.steps == [.stopSinks, .startSinks])
+    #expect(plan.stopping == ["gone", "moved"])
+    #expect(plan.removed == ["gone"])
+    #expect(plan.starting.map(\.name) == ["moved", "new"])
+    #expect(plan.applied == ["sinks.gone", "sinks.moved", "sinks.new"])
+    #expect(plan.result == after)
+    // Their order is nobody's business.
+    after.sinks.reverse()
+    var reversed = after
+    reversed.sinks.reverse()
+    #expect(ReloadPlan(from: after, to: reversed).isEmpty)
+  }
+
+  @Test("keeps max_size where segments that are as large as before would leave no three of them")
+  func maxSize() {
+    var new = old
+    new.log.segmentSize = 2 << 20
+    new.log.maxSize = 6 << 20
+    #expect(ReloadPlan(from: old, to: new).needsRestart == ["log.segment_size", "log.max_size"])
+    new.log.maxSize = 3 * old.log.segmentSize
+    let plan = ReloadPlan(from: old, to: new)
+    #expect(plan.needsRestart == ["log.segment_size"])
+    #expect(plan.applied == ["log.max_size"])
+    #expect(plan.result.log.maxSize == new.log.maxSize && plan.result.log.segmentSize == old.log.segmentSize)
+  }
+
+  @Test("knows every key there is: one that is added must say what a reload does with it")
+  func complete() {
+    // Groups that are taken as one.
+    let whole: Set<String> = ["upstream.retry", "upstream.rateLimit"]
+    func leaves(_ value: Any, _ path: String) -> Int {
+      let members = Mirror(reflecting: value).children
+      let isGroup = Mirror(reflecting: value).displayStyle == .struct && !(value is Duration) && !whole.contains(path)
+      guard isGroup, !members.isEmpty else { return 1 }
+      return members.reduce(0) { $0 + leaves($1.value, path.isEmpty ? $1.label ?? "" : "\(path).\($1.label ?? "")") }
+    }
+    // Besides them there are the sinks, and the warnings, which are no key.
+    #expect(leaves(old, "") == ReloadableKey.all.count + 2)
+    #expect(Set(ReloadableKey.all.map(\.name)).count == ReloadableKey.all.count)
+  }
+
+  @Test("the page about reloading has every key, and what becomes of it")
+  func page() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().path
+    let page = try #require(readFile("\(root)/Sources/Relay/Docs.docc/Reloading.md"))
+    let lines = String(decoding: page, as: UTF8.self).split(separator: "\n").map(String.init)
+    for key in ReloadableKey.all {
+      let row = lines.first { $0.hasPrefix("| ") && $0.contains("`\(key.name)`") }
+      #expect(row?.contains("| restart |") == (key.step == nil), "\(key.name): \(row ?? "no row")")
+    }
+  }
+
+  @Test("an answer tells faults, parts that failed, and what took effect")
+  func outcome() {
+    #expect(ReloadOutcome(applied: ["apps"]).status == 200)
+    #expect(ReloadOutcome(applied: ["apps"]).json["needs_restart"]?.array?.isEmpty == true)
+    #expect(ReloadOutcome(faults: ["x"]).status == 422)
+    #expect(ReloadOutcome(faults: ["x"]).json["code"]?.string == "invalid_configuration")
+    let partly = ReloadOutcome(applied: ["apps"], failures: [.init(key: "sinks.raw", message: "hangs")])
+    #expect(partly.status == 500 && !partly.isDone)
+    #expect(partly.json["failed"]?.array?.first?["key"]?.string == "sinks.raw")
+    #expect(partly.json["applied"]?.array?.first?.string == "apps")
+  }
+}
