@@ -39,8 +39,8 @@ final class Listeners: Sendable {
         gate: gate, metrics: daemon.metrics,
         relay: AdminHandler.Relay(
           facts, reloader, drainer, ReplayRoutes(office: ReplayOffice(desk: replays, apps: storage.apps)),
-          PassportRoute { id, deadline in
-            try PassportSearch(daemon.configuration, dataDirectory: storage.directory) { storage.log.view }
+          PassportRoute { [reloader] id, deadline in
+            try PassportSearch(reloader.running, dataDirectory: storage.directory) { storage.log.view }
               .run(id, until: deadline)
           })),
       logger: daemon.logger)

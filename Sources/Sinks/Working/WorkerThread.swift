@@ -10,6 +10,10 @@ enum WorkerThread {
   /// Bytes: the work is shallow, and each sink has a thread.
   private static let stackSize = 512 * 1024
 
+  /// A sink compresses and hashes in bursts of milliseconds. Whoever takes requests in goes first: what a sink does can wait,
+  /// an answer can't.
+  private static let niceness: Int32 = 10
+
   /// Starts a detached thread.
   /// - Returns: 0, or the error number.
   static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
@@ -24,6 +28,8 @@ enum WorkerThread {
       &thread, &attributes,
       { context in
         guard let context else { return nil }
+        // (Of this thread alone, as Linux has it.)
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, WorkerThread.niceness)
         Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
         return nil
       }, body.toOpaque())
