@@ -52,6 +52,7 @@ let package = Package(
 
     // The rooms. Arrows are imports; nothing imports anything else.
     room("Clocks"),
+    room("Threads", ["CPlatform"]),
     room("JSON", ["CSimdjson"]),
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
@@ -63,7 +64,7 @@ let package = Package(
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
     room("Configuration", ["CYAML"]),
     room("Apps", ["CCrypto", "Clocks", "JSON", "Observability"]),
-    room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability"]),
+    room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability", "Threads"]),
     room("Ingest", ["Apps", "Clocks", "Dedupe", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Delivery",
@@ -75,12 +76,13 @@ let package = Package(
       [
         "Archive", "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON",
         "Observability",
-        "Records",
+        "Records", "Threads",
       ]),
     room(
       "Replay",
       [
         "Archive", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "Ingest", "JSON", "Observability", "Records",
+        "Threads",
       ]),
     room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(

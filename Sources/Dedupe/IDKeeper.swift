@@ -5,6 +5,7 @@ import EventLog
 import Glibc
 import Observability
 import Synchronization
+import Threads
 
 /// Keeps the memory of ids over restarts, on a thread of its own, and forgets the ids of events that went to the dead letters.
 public final class IDKeeper: Sendable {
@@ -116,7 +117,7 @@ extension IDKeeper {
   /// Begins to record. Called once.
   public func start() {
     own.withLock { $0.isRunning = true }
-    let code = OwnThread.start(name: "dedupe") { self.run() }
+    let code = DetachedThread.start(name: "dedupe") { self.run() }
     guard code != 0 else { return }
     own.withLock { $0.isRunning = false }
     logger.error(

@@ -6,6 +6,7 @@ import JSON
 import Observability
 import Records
 import Synchronization
+import Threads
 
 /// Where replays are asked for, looked at and stopped. One at a time for each destination.
 public final class ReplayDesk: Sendable {
@@ -221,7 +222,7 @@ public final class ReplayDesk: Sendable {
   /// Stops all replays, and takes no others.
   public func stop() async {
     await withCheckedContinuation { continuation in
-      let code = JobThread.start {
+      let code = DetachedThread.start(name: "replays-stop") {
         self.close()
         continuation.resume()
       }

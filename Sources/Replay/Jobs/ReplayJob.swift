@@ -5,6 +5,7 @@ import EventLog
 import EventsAPI
 import Observability
 import Synchronization
+import Threads
 
 /// One replay at work, on a thread of its own: counts the events that are meant, then puts them into the destination's
 /// queue, as fast as the destination takes them from there, or as its user allows.
@@ -44,7 +45,7 @@ final class ReplayJob: Sendable {
 
   func start() throws(ReplayError) {
     ended.enter()
-    let code = JobThread.start { [self] in
+    let code = DetachedThread.start(name: "replay") { [self] in
       run()
       ended.leave()
     }

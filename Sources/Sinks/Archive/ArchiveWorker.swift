@@ -39,9 +39,7 @@ final class ArchiveWorker: SinkWorker {
   /// After a failure: what was written and not synced is to be cut off and read again.
   var needsRecovery = true
 
-  private(set) var condition = SinkCondition()
-  private var backoff = Backoff()
-  private var retryAt: ContinuousClock.Instant?
+  private var troubles = SinkTroubles()
   var syncDue: ContinuousClock.Instant?
   private var lookDue: ContinuousClock.Instant?
   var sweepDue: ContinuousClock.Instant?
@@ -59,22 +57,23 @@ final class ArchiveWorker: SinkWorker {
   }
 
   var subscription: any Subscription { reader.subscription }
+  var condition: SinkCondition { troubles.condition }
 
   func step(now: ContinuousClock.Instant, settles: Bool) -> SinkStep {
     let isLookDue = lookDue.map { now >= $0 } ?? true
     if isLookDue { lookDue = now + Self.lookInterval }
     do throws(ArchiveFailure) {
       if isLookDue, reader.isTooFarBehind { try giveUpOldest() }
-      if let retryAt, now < retryAt { return rest(until: retryAt) }
+      if let retryAt = troubles.retryAt, now < retryAt { return rest(until: retryAt) }
       if needsRecovery { try recover(now) }
       if needsCommit { try commit() }
       try sweepIfDue(now)
       if isLookDue { try lookAround() }
       let hasRead = try writeBatch(now)
       // A failure is over only when a sync has worked: not waited for then.
-      if isSyncDue(now) || (settles && !hasRead) || condition.failure != nil { try settle() }
+      if isSyncDue(now) || (settles && !hasRead) || troubles.isFailing { try settle() }
       if !hasRead { try publishIfOver(now) }
-      noteSuccess()
+      if !reader.hasUnacknowledged { troubles.end(logger, about: subscription.destination) }
       return hasRead ? .again : .wait(until: min(syncDue ?? lookDue!, lookDue!))
     } catch {
       return noteFailure(error, now)
@@ -169,36 +168,18 @@ final class ArchiveWorker: SinkWorker {
     .rest(until: min(moment, (reader.isBounded ? lookDue : nil) ?? moment))
   }
 
-  /// Ends a failure once something went all the way: a write that works says nothing while the sync still fails.
-  private func noteSuccess() {
-    guard !reader.hasUnacknowledged else { return }
-    retryAt = nil
-    backoff.reset()
-    guard condition.failure != nil else { return }
-    condition.failure = nil
-    condition.retryAt = nil
-    logger.info("sink works again", about: subscription.destination)
-  }
-
   private func noteFailure(_ failure: ArchiveFailure, _ now: ContinuousClock.Instant) -> SinkStep {
-    let delay: Duration
+    var delay: Duration?
     switch failure {
     case .left:
       // Nothing failed: the archive is opened anew, at once.
       needsRecovery = true
       return .again
     case .diskLow: delay = Self.lookInterval
-    case .archive, .log, .position:
-      needsRecovery = true
-      delay = backoff.next()
+    case .archive, .log, .position: needsRecovery = true
     }
-    retryAt = now + delay
-    condition.failure = failure.description
-    condition.lastError = failure.description
-    condition.retryAt = clock.now + delay
-    logger.warning(
-      "sink can't write and tries again", about: subscription.destination,
-      ["error": .text(failure.description), "after": .seconds(delay.seconds)])
-    return rest(until: now + delay)
+    let retryAt = troubles.add(
+      failure.description, retryAfter: delay, at: now, clock, logger, about: subscription.destination)
+    return rest(until: retryAt)
   }
 }

@@ -40,9 +40,7 @@ final class NDJSONWorker: SinkWorker {
   /// After a failure: what was written and not committed is to be cut off and read again.
   var needsRewind = true
 
-  private(set) var condition = SinkCondition()
-  private var backoff = Backoff()
-  private var retryAt: ContinuousClock.Instant?
+  private var troubles = SinkTroubles()
   var syncDue: ContinuousClock.Instant?
   private var lookDue: ContinuousClock.Instant?
   private var sweepDue: ContinuousClock.Instant?
@@ -59,6 +57,7 @@ final class NDJSONWorker: SinkWorker {
   }
 
   var subscription: any Subscription { reader.subscription }
+  var condition: SinkCondition { troubles.condition }
 
   func step(now: ContinuousClock.Instant, settles: Bool) -> SinkStep {
     sweepIfDue(now)
@@ -66,14 +65,14 @@ final class NDJSONWorker: SinkWorker {
     if isLookDue { lookDue = now + Self.lookInterval }
     do throws(NDJSONFailure) {
       if isLookDue, reader.isTooFarBehind { try giveUpOldest() }
-      if let retryAt, now < retryAt { return rest(until: retryAt) }
+      if let retryAt = troubles.retryAt, now < retryAt { return rest(until: retryAt) }
       if needsRewind { try recover() }
       if needsCommit { try commit() }
       if isLookDue { try lookAround() }
       let hasRead = try writeBatch(now)
       // A failure is over only when a sync has worked: not waited for then.
-      if isSyncDue(now) || (settles && !hasRead) || condition.failure != nil { try settle() }
-      noteSuccess()
+      if isSyncDue(now) || (settles && !hasRead) || troubles.isFailing { try settle() }
+      if !reader.hasUnacknowledged { troubles.end(logger, about: subscription.destination) }
       return hasRead ? .again : .wait(until: min(syncDue ?? lookDue!, lookDue!))
     } catch {
       return noteFailure(error, now)
@@ -151,36 +150,18 @@ final class NDJSONWorker: SinkWorker {
     .rest(until: min(moment, sweepDue ?? moment, (reader.isBounded ? lookDue : nil) ?? moment))
   }
 
-  /// Ends a failure once something went all the way: a write that works says nothing while the sync still fails.
-  private func noteSuccess() {
-    guard !reader.hasUnacknowledged else { return }
-    retryAt = nil
-    backoff.reset()
-    guard condition.failure != nil else { return }
-    condition.failure = nil
-    condition.retryAt = nil
-    logger.info("sink works again", about: subscription.destination)
-  }
-
   private func noteFailure(_ failure: NDJSONFailure, _ now: ContinuousClock.Instant) -> SinkStep {
-    let delay: Duration
+    var delay: Duration?
     switch failure {
     case .left:
       // Nothing failed: the lines that went with the file are written again, to the next one.
       needsRewind = true
       return .again
     case .diskLow: delay = Self.lookInterval
-    case .file, .log, .position:
-      needsRewind = true
-      delay = backoff.next()
+    case .file, .log, .position: needsRewind = true
     }
-    retryAt = now + delay
-    condition.failure = failure.description
-    condition.lastError = failure.description
-    condition.retryAt = clock.now + delay
-    logger.warning(
-      "sink can't write and tries again", about: subscription.destination,
-      ["error": .text(failure.description), "after": .seconds(delay.seconds)])
-    return rest(until: now + delay)
+    let retryAt = troubles.add(
+      failure.description, retryAfter: delay, at: now, clock, logger, about: subscription.destination)
+    return rest(until: retryAt)
   }
 }

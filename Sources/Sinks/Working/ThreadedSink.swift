@@ -3,6 +3,7 @@ import EventLog
 import Observability
 import Records
 import Synchronization
+import Threads
 
 /// Runs a sink's worker on a thread of its own: what is the same for every type of sink.
 ///
@@ -10,6 +11,11 @@ import Synchronization
 final class ThreadedSink: Destination {
   /// Events are gathered so long before they are written, when they come one after the other.
   static let gatherInterval: Duration = .milliseconds(50)
+  /// The work is shallow, and each sink has a thread.
+  private static let stackBytes = 512 * 1024
+  /// A sink compresses and hashes in bursts of milliseconds. Whoever takes requests in goes first: what a sink does can wait,
+  /// an answer can't.
+  private static let niceness: Int32 = 10
   /// How long after its deadline `stop` still waits for the worker to finish.
   static let stopGrace: Duration = .seconds(2)
 
@@ -67,7 +73,9 @@ final class ThreadedSink: Destination {
     }
     guard isFirst else { return }
     subscription.onProgress { [weak self] in self?.noteProgress() }
-    let code = WorkerThread.start { self.run() }
+    let code = DetachedThread.start(
+      name: name, stackBytes: Self.stackBytes, niceness: Self.niceness
+    ) { self.run() }
     guard code != 0 else { return }
     let error = FileError(.open, "a thread for sink “\(name)”", code: code).description
     logger.error("sink can't start", about: name, ["error": .text(error)])
