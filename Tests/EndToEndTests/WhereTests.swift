@@ -60,6 +60,8 @@ extension EndToEnd {
       found = try await whereIs(old.id.uppercased())
       #expect(found.exitCode == 0 && found.json["copies"]?.array?.first?["clamped"] == true, "\(found.json)")
 
+      // (Delivered before the key is refused: it must not be the first letter.)
+      #expect(try await relay.flush() == 0)
       upstream.behave { _ in .error(401, "invalid_write_key") }
       let buried = TestEvent(4)
       try await relay.accept([buried])
