@@ -16,6 +16,7 @@ public final class RecordFile {
   public private(set) var isFailed = false
 
   let descriptor: Int32
+  private var writeback: EarlyWriteback
   let system: FileSystem
 
   /// Bytes before the mark that its hash covers.
@@ -30,6 +31,7 @@ public final class RecordFile {
     self.mark = mark
     self.system = system
     length = mark.length
+    writeback = EarlyWriteback(from: length)
   }
 
   deinit { close(descriptor) }
@@ -55,6 +57,7 @@ public final class RecordFile {
       throw error
     }
     length += bytes.count
+    writeback.grew(to: length, descriptor: descriptor)
   }
 
   /// Makes what was appended durable, and moves the mark.

@@ -40,6 +40,25 @@ struct RecordFileTests {
     #expect(permissions(directory.file("a")) == 0o700)
   }
 
+  @Test("holds what was appended, in pieces of any size, and after it was cut back to before what is being written early")
+  func pieces() throws {
+    let path = directory.file("a.ndjson")
+    let (file, _) = try RecordFile.create(path)
+    var expected = ""
+    for piece in 1...60 {
+      let line = String(repeating: "x", count: piece * 997 % 50_000 + EarlyWriteback.pieceBytes / 3) + "\n"
+      try append(line, to: file)
+      if piece % 20 == 0 {
+        try file.cutToMark()
+      } else {
+        expected += line
+        if piece % 7 == 0 || piece % 20 == 19 { try file.sync() }
+      }
+    }
+    try file.sync()
+    #expect(text(path) == expected)
+  }
+
   @Test("takes the next name when one is taken, and an empty one that nobody holds")
   func names() throws {
     let path = directory.write("a.ndjson", "somebody's")

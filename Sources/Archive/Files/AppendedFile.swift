@@ -16,6 +16,7 @@ final class AppendedFile {
 
   let descriptor: Int32
   private let system: FileSystem
+  private var writeback: EarlyWriteback
 
   /// Takes over a descriptor that is open for reading and appending, of a file whose bytes are all synced.
   init(_ descriptor: Int32, path: String, length: Int, on system: FileSystem) {
@@ -24,6 +25,7 @@ final class AppendedFile {
     self.length = length
     self.system = system
     syncedLength = length
+    writeback = EarlyWriteback(from: length)
   }
 
   deinit { close(descriptor) }
@@ -37,6 +39,7 @@ final class AppendedFile {
       length += written
       rest = UnsafeRawBufferPointer(rebasing: rest[written...])
     }
+    writeback.grew(to: length, descriptor: descriptor)
   }
 
   func append(_ bytes: [UInt8]) throws(FileError) {

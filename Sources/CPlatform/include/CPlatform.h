@@ -23,4 +23,8 @@ int64_t platform_birth_time(int descriptor);
 /// The same of the file under a name, not followed when it is a symbolic link.
 int64_t platform_birth_time_of(const char *path);
 
+/// Has the system begin to write a part of an open file to the disk, without waiting for it. A hint: where the file system
+/// doesn't take it, nothing happens.
+void platform_begin_writing(int descriptor, int64_t start, int64_t length);
+
 #endif
