@@ -28,6 +28,8 @@ struct DeliveryMetrics: Sendable {
   /// Events whose time the upstream replaced.
   let clamped: Counter
 
+  private let rejections: [RejectionCode: Counter]
+  private let otherRejections: Counter
   private let attempts: [Attempt: Counter]
   private let requestSeconds: Histogram
 
@@ -41,12 +43,24 @@ struct DeliveryMetrics: Sendable {
             [("destination", destination), ("outcome", outcome.rawValue)])
         )
       })
+    func rejections(_ code: String) -> Counter {
+      registry.counter(
+        "event_relay_destination_rejected_events_total", "Events a destination rejected of batches it took, by its code.",
+        [("destination", destination), ("code", code)])
+    }
+    self.rejections = Dictionary(uniqueKeysWithValues: RejectionCode.allCases.map { ($0, rejections($0.rawValue)) })
+    otherRejections = rejections("other")
     clamped = registry.counter(
       "event_relay_destination_clamped_events_total", "Delivered events whose occurred_at the destination replaced.",
       [("destination", destination)])
     requestSeconds = registry.histogram(
       "event_relay_destination_request_seconds", "How long requests to a destination took.",
       [("destination", destination)])
+  }
+
+  /// Counts an event the upstream rejected; a code that the API doesn't have is `other`.
+  func countRejection(_ code: String) {
+    (RejectionCode(rawValue: code).flatMap { rejections[$0] } ?? otherRejections).add()
   }
 
   func count(_ outcome: Attempt, took: Duration) {

@@ -64,6 +64,14 @@ public protocol Subscription: AnyObject, Sendable {
   /// - Returns: false when there is nothing after the cursor.
   func read(_ lane: Lane, limit: ReadLimit, into batch: EventBatch) throws(LogError) -> Bool
 
+  /// Reads given events again that were read and are not acknowledged, in ascending order; the cursor stays where it is.
+  ///
+  /// Fills `batch` as a reading on does, within the same limits, with the events of the ranges as far as they are still owed.
+  /// - Returns: false when nothing of them is owed any more.
+  func read(
+    _ lane: Lane, again ranges: [ClosedRange<UInt64>], limit: ReadLimit, into batch: EventBatch
+  ) throws(LogError) -> Bool
+
   /// Puts the cursor back to the oldest unacknowledged event: what was read and not acknowledged is read again.
   func rewind(_ lane: Lane)
 
