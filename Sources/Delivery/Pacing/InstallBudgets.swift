@@ -11,6 +11,8 @@ struct InstallBudgets: Sendable {
     var count: SlidingCount
     /// Nothing goes before.
     var blockedUntil: ContinuousClock.Instant?
+    /// Refusals since the upstream last took something of it.
+    var refusals = 0
     /// What the upstream seems to allow for it, for ``learntFor`` windows after the block; nil: the limit.
     var most: Int?
     /// It is on record as having used its limit up.
@@ -142,6 +144,7 @@ struct InstallBudgets: Sendable {
   mutating func settle(_ install: UInt64, _ events: Int, at now: ContinuousClock.Instant) {
     guard var entry = entry(install), entry.count.underWay >= events else { return }
     entry.count.settle(events, at: now)
+    entry.refusals = 0
     young[install] = entry
   }
 
@@ -151,11 +154,13 @@ struct InstallBudgets: Sendable {
     young[install] = entry
   }
 
-  /// The upstream refuses the install so many events: nothing of it goes for a while, and fewer at once after that.
+  /// The upstream refuses the install so many events: nothing of it goes for a while, and if that doesn't help, fewer at
+  /// once.
   mutating func refused(_ install: UInt64, events: Int, until end: ContinuousClock.Instant) {
     var entry = entry(install) ?? Install(count: SlidingCount(window: window, parts: Self.parts))
     entry.blockedUntil = end
-    entry.most = max(1, min(entry.most ?? most, events / 2))
+    entry.refusals += 1
+    if entry.refusals > 1 { entry.most = max(1, min(entry.most ?? most, events / 2)) }
     keep(install, entry)
   }
 }
