@@ -7,7 +7,7 @@ extension UpstreamEngine {
     if let known = sendingKeys[key] { return known }
     let limit = context.configuration.rateLimit
     var made = SendingKey(key, limit: limit)
-    let isUnclean = opening.record.endedAt == nil && (!opening.record.keys.isEmpty || limit.keyMax == nil)
+    let isUnclean = opening.hasRecord && opening.record.endedAt == nil
     if !limit.isOff, isUnclean || opening.record.endedAt != nil, let end = endOfLastLife(limit), end > now {
       let known = opening.record.keys.first { $0.key == made.id }
       made = SendingKey(
@@ -43,8 +43,15 @@ extension UpstreamEngine {
   }
 
   private func hasRoom(_ lane: DeliveryLane, _ sending: SendingKey) -> Bool {
-    guard let room = sending.budget?.room(for: wanted(lane), at: now) else { return true }
-    return room == .now
+    let wanted = wanted(lane)
+    switch sending.budget?.room(for: wanted, at: now) {
+    case .now?, nil: return true
+    case .at(let moment)?:
+      // Less than was wanted goes when the rest is long in coming: what isn't used of a minute is lost.
+      let isLong = moment - now > context.configuration.rateLimit.window / 60
+      return isLong && sending.budget?.available(at: now) ?? 0 > 0
+    case .afterAnswers?: return 2 * (sending.budget?.available(at: now) ?? 0) >= wanted
+    }
   }
 
   /// How many events the lane would send at once.
