@@ -102,6 +102,10 @@ public protocol Subscription: AnyObject, Sendable {
   /// were clamped. Reads what it must from disk: not for every second. Nil from a log that can't tell.
   func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int?
 
+  /// The earliest date of an event owed, as ``pendingEvents(datedBefore:)`` takes it; nil when none is owed, and from a log
+  /// that can't tell. Reads what it must from disk.
+  func earliestPendingDate() throws(LogError) -> Timestamp?
+
   /// What became of every event this destination was ever owed.
   var ledger: Ledger { get }
 
@@ -112,6 +116,7 @@ public protocol Subscription: AnyObject, Sendable {
 extension Subscription {
   public func behindBytes(_ lane: Lane) -> Int { 0 }
   public func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? { nil }
+  public func earliestPendingDate() throws(LogError) -> Timestamp? { nil }
 }
 
 public struct Pending: Sendable, Equatable {

@@ -120,7 +120,8 @@ final class RelayFacts: Sendable {
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
         ingestAddresses: ingest.addresses.map(\.description), adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
-        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters))
+        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
+        clampingBeginsAt: destinations.clampGuard.beginsAt))
   }
 
   func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }

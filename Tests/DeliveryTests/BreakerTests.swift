@@ -121,7 +121,7 @@ struct BreakerTests {
     // An upstream that does two at a time: beyond that they wait.
     control = ConcurrencyControl(most: 8)
     var most = 0
-    for _ in 0..<2000 {
+    for _ in 0..<1900 {
       let waiting = max(1, Double(control.limit) / 2)
       control.answered(after: .milliseconds(Int64(20 * waiting)), underWay: control.limit)
       most = max(most, control.limit)

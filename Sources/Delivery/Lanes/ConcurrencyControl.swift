@@ -10,11 +10,15 @@ struct ConcurrencyControl: Sendable {
   private var least = Double.infinity
   private var usual: Double?
   private var answers = 0
+  /// Answers since the best time was last forgotten.
+  private var age = 0
   /// Answers to come before more than one is tried again.
   private var pause = 0
 
   /// After requests got in one another's way, so many answers go by before it is tried again.
   static let pauseLength = 256
+  /// After so many answers the best time is found anew.
+  static let leastAnswers = 2000
   static let waitingLow = 1.0
   static let waitingHigh = 2.0
 
@@ -25,8 +29,12 @@ struct ConcurrencyControl: Sendable {
   /// - Parameter underWay: requests of the lane that were, this one included.
   mutating func answered(after took: Duration, underWay: Int) {
     let seconds = max(took.seconds, 1e-6)
-    // (The best is forgotten slowly: the way to the upstream may have become longer.)
-    least = min(least * 1.002, seconds)
+    age += 1
+    if age >= Self.leastAnswers {
+      // The way to the upstream may have become longer: with few requests under way the best time is found anew.
+      (least, usual, age, limit) = (.infinity, nil, 0, max(1, limit / 2))
+    }
+    least = min(least, seconds)
     usual = usual.map { $0 * 0.8 + seconds * 0.2 } ?? seconds
     if pause > 0 { pause -= 1 }
     guard most > 1, pause == 0, underWay >= limit, let usual else { return }

@@ -103,6 +103,11 @@ final class ReplayableSubscription: Subscription {
     return count.map { $0 + again }
   }
 
+  func earliestPendingDate() throws(LogError) -> Timestamp? {
+    let dates = [try main.earliestPendingDate(), try queue?.subscription.earliestPendingDate()]
+    return dates.compactMap { $0 }.min()
+  }
+
   // MARK: The books
 
   var attachment: JSONValue? { main.attachment }
