@@ -27,24 +27,13 @@ struct Flight {
 
   /// Its events, to be sent again.
   func portion(serverFaults: Int = 0) -> Portion {
-    Portion(events: events, attempts: attempts, serverFaults: serverFaults)
+    Portion(events: events.sorted(), attempts: attempts, serverFaults: serverFaults)
   }
 
-  /// Those of its events, by their places in the batch, for which it holds.
+  /// Those of its events, by their places in the batch, for which it holds; to be read again.
   func select(_ isWanted: (Int) -> Bool) -> EventRanges {
     let stored = buffers.batch.events
-    var found = EventRanges()
-    var index = 0
-    for run in events.runs {
-      var follows = false
-      for _ in 0..<run.events {
-        let isIn = isWanted(index)
-        if isIn { found.append(stored[index].sequence, follows: follows) }
-        follows = isIn
-        index += 1
-      }
-    }
-    return found
+    return events.select({ stored[$0].sequence }, isWanted).sorted()
   }
 
   /// Two halves in the events' order.

@@ -61,7 +61,7 @@ extension UpstreamEngine {
     guard bury(lane, batch, letters, .expired, status: nil, attempts: 0) else {
       var kept = EventRanges()
       for event in events { kept.append(event.sequence, follows: false) }
-      return lane.state.again.append(Portion(events: kept, attempts: 0))
+      return lane.state.again.append(Portion(events: kept.sorted(), attempts: 0))
     }
     for event in events { settle(lane, event.sequence...event.sequence, Tally(.expired, 1)) }
     context.logger.info(

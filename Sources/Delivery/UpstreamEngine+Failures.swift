@@ -119,10 +119,10 @@ extension UpstreamEngine {
         most: Self.unlimitedInstall, window: context.configuration.rateLimit.window)
     }
     flight.sending.installs?.refused(install, events: flight.count, until: until)
-    var follows = false
+    var position = RunPosition(flight.events)
     for event in stored {
+      let follows = position.follows(event.sequence)
       lane.state.parked.park(install, event.sequence, follows: follows, room: .at(until))
-      follows = true
     }
     context.logger.info(
       "the upstream limits one install; its events wait, the others go on", about: UpstreamContext.destination,

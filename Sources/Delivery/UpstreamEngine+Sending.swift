@@ -64,17 +64,16 @@ extension UpstreamEngine {
     case .event:
       let filled = BatchBody.fill(buffers.body, from: buffers.batch, bytesMax: context.limits.bytes)
       if filled < stored.count {
-        var rest = events
-        rest.remove(through: stored[filled - 1].sequence, taken: filled)
+        let rest = events.select({ stored[$0].sequence }) { $0 >= filled }
         lane.state.again.append(
-          Portion(events: rest, attempts: draft.attempts, serverFaults: draft.serverFaults))
+          Portion(events: rest.sorted(), attempts: draft.attempts, serverFaults: draft.serverFaults))
         for event in stored[filled...] {
           draft.sending.installs?.giveBack(event.index.installHash, 1)
           let left = installs?[event.index.installHash, default: 1] ?? 1
           installs?[event.index.installHash] = left > 1 ? left - 1 : nil
         }
-        events = events.prefix(filled, through: stored[filled - 1].sequence)
-        buffers.batch.keep { $0.sequence <= stored[filled - 1].sequence }
+        events = events.select({ stored[$0].sequence }) { $0 < filled }
+        buffers.batch.keepFirst(filled)
       }
     case .identify: BatchBody.fill(buffers.body, withOnly: first, of: buffers.batch)
     }

@@ -198,8 +198,8 @@ extension BadConfiguration {
     .init(
       "upstream: { concurrency: 9, on_refused_key: drop, order: newest }",
       "1: upstream.concurrency: \"9\" is more than the most, 8; it should be a whole number from 1 to 8",
-      "1: upstream.on_refused_key: \"drop\" is no value for it; it should be hold or dead_letter",
-      "1: upstream.order: \"newest\" is no value for it; it should be arrival or oldest_first"),
+      "1: upstream.on_refused_key: \"drop\" is not known; it should be hold or dead_letter",
+      "1: upstream.order: \"newest\" is not known; it should be arrival or oldest_first"),
     .init(
       "upstream: { rate_limit: { margin: 95% } }",
       "1: upstream.rate_limit.margin: \"95%\" is more than the most, 90%; it should be a share such as 10%, from 0% to 90%"

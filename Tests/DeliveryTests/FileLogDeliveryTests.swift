@@ -191,7 +191,9 @@ struct FileLogDeliveryTests {
       )
       #expect(stored.sorted() == wanted, "\(app)")
       for install in 0..<Self.installs {
-        #expect(stored.filter { $0 % Self.installs == install } == wanted.filter { $0 % Self.installs == install })
+        let isOf: (Int) -> Bool = { $0 % Self.installs == install }
+        let (one, other): ([Int], [Int]) = (stored.filter(isOf), wanted.filter(isOf))
+        #expect(one == other, "\(app), install \(install)")
       }
     }
     #expect(scene.deadLetterNumbers.sorted() == dead.sorted())

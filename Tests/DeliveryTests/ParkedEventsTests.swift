@@ -70,8 +70,17 @@ struct ParkedEventsTests {
     #expect(events.count == 9)
     #expect(events.first(4) == [1...9, 20...20])
     #expect(events.first(5) == [1...9, 20...20, 30...40])
-    #expect(events.prefix(5, through: 33).runs.map(\.events) == [3, 1, 1])
     events.remove(through: 33, taken: 5)
     #expect(events.runs == [.init(numbers: 34...40, events: 4)])
+  }
+
+  @Test("a request's events are told apart by their places, and put into the lane's order to be read")
+  func select() {
+    let numbers: [UInt64] = [30, 31, 5, 6, 7]
+    let events = EventRanges([.init(numbers: 30...31, events: 2), .init(numbers: 5...7, events: 3)])
+    let found = events.select({ numbers[$0] }) { $0 != 3 }
+    #expect(found.numbers == [30...31, 5...5, 7...7])
+    #expect(found.sorted().numbers == [5...5, 7...7, 30...31])
+    #expect(found.sorted().count == 4)
   }
 }

@@ -7,7 +7,7 @@ struct EventRanges: Sendable, Equatable {
     var events: Int
   }
 
-  /// In ascending order.
+  /// In the order of a request's events; ascending for what is to be read.
   private(set) var runs: [Run] = []
   private(set) var count = 0
 
@@ -23,7 +23,7 @@ struct EventRanges: Sendable, Equatable {
   var last: UInt64? { runs.last?.numbers.upperBound }
   var numbers: [ClosedRange<UInt64>] { runs.map(\.numbers) }
 
-  /// Appends an event with a number above all others.
+  /// Appends an event.
   ///
   /// - Parameter follows: in the lane it comes right behind the last one here.
   mutating func append(_ number: UInt64, follows: Bool) {
@@ -75,15 +75,25 @@ extension EventRanges {
     count = runs.reduce(0) { $0 + $1.events }
   }
 
-  /// The first so many events, of which the last has this number.
-  func prefix(_ count: Int, through number: UInt64) -> EventRanges {
-    var found: [Run] = []
-    var left = count
-    for run in runs where left > 0 {
-      let upper = min(run.numbers.upperBound, number)
-      found.append(Run(numbers: run.numbers.lowerBound...upper, events: min(run.events, left)))
-      left -= run.events
+  /// The same, in the lane's order.
+  func sorted() -> EventRanges {
+    let isSorted = zip(runs, runs.dropFirst()).allSatisfy { $0.numbers.upperBound < $1.numbers.lowerBound }
+    return isSorted ? self : EventRanges(runs.sorted { $0.numbers.lowerBound < $1.numbers.lowerBound })
+  }
+
+  /// Some of the events, by their places in a batch that holds exactly these, in its order.
+  func select(_ numbers: (Int) -> UInt64, _ isWanted: (Int) -> Bool) -> EventRanges {
+    var found = EventRanges()
+    var place = 0
+    for run in runs {
+      var follows = false
+      for _ in 0..<run.events {
+        let isIn = isWanted(place)
+        if isIn { found.append(numbers(place), follows: follows) }
+        follows = isIn
+        place += 1
+      }
     }
-    return EventRanges(found)
+    return found
   }
 }
