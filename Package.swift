@@ -107,7 +107,8 @@ let package = Package(
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
-    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"), tests("Delivery", ["HTTPServer", "StandIn"]),
+    tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"),
+    tests("Delivery", ["HTTPServer", "StandIn"]),
     tests("Sinks"),
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands"),
     .testTarget(

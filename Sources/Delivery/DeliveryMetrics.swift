@@ -45,7 +45,8 @@ struct DeliveryMetrics: Sendable {
       })
     func rejections(_ code: String) -> Counter {
       registry.counter(
-        "event_relay_destination_rejected_events_total", "Events a destination rejected of batches it took, by its code.",
+        "event_relay_destination_rejected_events_total",
+        "Events a destination rejected of batches it took, by its code.",
         [("destination", destination), ("code", code)])
     }
     self.rejections = Dictionary(uniqueKeysWithValues: RejectionCode.allCases.map { ($0, rejections($0.rawValue)) })

@@ -53,7 +53,8 @@ extension UpstreamDestination {
         isReplayed: lane.isReplayed, rate: rate, parkedInstalls: entry?.parkedInstalls ?? 0,
         drainsIn: DrainEstimate(
           pending: pending, rate: rate, longestParked: entry?.parkedLongest ?? 0,
-          wait: entry?.retryAt.map { max($0 - context.clock.now, .zero) } ?? .zero, isHeld: state == .held || state == .refused
+          wait: entry?.retryAt.map { max($0 - context.clock.now, .zero) } ?? .zero,
+          isHeld: state == .held || state == .refused
         ).duration(context.configuration.rateLimit))
     }
   }

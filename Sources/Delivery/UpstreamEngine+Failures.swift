@@ -50,7 +50,8 @@ extension UpstreamEngine {
   ) {
     lane.state.wait(
       LaneDelay(
-        length: length, state: state, detail: detail, now: now, wallNow: context.clock.now, isAsked: isAsked), from: now)
+        length: length, state: state, detail: detail, now: now, wallNow: context.clock.now, isAsked: isAsked), from: now
+    )
     lane.notice = DeliveryLane.Notice(state: state, detail: detail)
     board.change { $0.lastError = "\(lane.app): \(detail)" }
     isRecordDirty = true
@@ -72,7 +73,12 @@ extension UpstreamEngine {
   func serverFault(_ flight: Flight, _ status: Int, _ asked: RetryAfter?) {
     let lane = flight.lane
     let portion = flight.portion(serverFaults: flight.serverFaults + 1)
-    let step = flight.suspect.map { lane.state.poison.fault(PoisonHunt.Suspect($0, portion)) } ?? lane.state.poison.fault(portion)
+    let step =
+      if let suspect = flight.suspect {
+        lane.state.poison.fault(PoisonHunt.Suspect(suspect, portion))
+      } else {
+        lane.state.poison.fault(portion)
+      }
     switch step {
     case .again: lane.state.again.append(portion)
     case .halve: halve(flight, flight.halves(), serverFaults: portion.serverFaults)
@@ -146,7 +152,7 @@ extension UpstreamEngine {
     context.logger.info(
       "somebody else sends with the key too, or its limit is lower: less is sent for a while",
       about: UpstreamContext.destination,
-      ["app": .text(flight.lane.app), "events": .integer(limit), "window": .seconds(context.configuration.rateLimit.window.seconds)])
+      ["app": .text(flight.lane.app), "events_per_minute": .integer(limit)])
   }
 
   // MARK: Refusals
@@ -179,7 +185,8 @@ extension UpstreamEngine {
   private func hold(_ lane: DeliveryLane, _ cause: RefusalBreaker.Cause, _ words: String, _ wait: Duration) {
     let detail =
       switch cause {
-      case .key: "Key refused (\(words)): set the right write_key and reload; events wait, one batch a minute asks again."
+      case .key:
+        "Key refused (\(words)): set the right write_key and reload; events wait, one batch a minute asks again."
       case .quota: "Quota used up (\(words)): events wait for the 1st (UTC) or a bigger plan; one batch an hour asks."
       }
     context.logger.warning(

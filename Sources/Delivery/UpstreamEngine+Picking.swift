@@ -74,7 +74,9 @@ extension UpstreamEngine {
   /// Fills up with what was parked and may go now.
   private func takeParked(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
     var reads = 0
-    while draft.picker.count < draft.allowance, reads < draft.allowance, let (install, events) = lane.state.parked.takeNext(at: now) {
+    while draft.picker.count < draft.allowance, reads < draft.allowance,
+      let (install, events) = lane.state.parked.takeNext(at: now)
+    {
       reads += 1
       var rest = events
       var room = SlidingCount.Room.now

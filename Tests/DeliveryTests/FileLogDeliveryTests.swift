@@ -67,7 +67,8 @@ struct FileLogDeliveryTests {
       if !events.isEmpty { body.append(UInt8(ascii: ",")) }
       let text = #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#
       let index = EventIndex(
-        idHigh: 0, idLow: UInt64(number), installHash: UInt64(number % Self.installs), userHash: 0, length: text.utf8.count, nameOffset: 0,
+        idHigh: 0, idLow: UInt64(number), installHash: UInt64(number % Self.installs), userHash: 0,
+        length: text.utf8.count, nameOffset: 0,
         occurredAtOffset: 0, occurredAt: scene.simulation.wallClock.now, flags: [])
       events.append(DraftEvent(index: index, offset: body.count))
       body += text.utf8

@@ -9,7 +9,9 @@ import Testing
 struct PacingTests {
   private let scene = Scene()
 
-  @Test("a lone install that is refused again and again is sent less at once, and all of it gets there", arguments: [1, 5])
+  @Test(
+    "a lone install that is refused again and again is sent less at once, and all of it gets there",
+    arguments: [1, 5])
   func loneInstall(most: Int) async {
     scene.store(1...20)
     scene.upstream.answers { $0.numbers.count > most ? .error(429, "rate_limited", retryAfter: "1") : .accepted($0) }

@@ -87,12 +87,16 @@ struct PoisonTests {
     let life = await scene.start(configuration)
     scene.simulation.advance(by: .seconds(3600))
     let before = scene.upstream.sent.count
-    #expect(scene.upstream.inFlightMost == 1)
-    scene.upstream.answers { .accepted($0) }
+    // A request ends when the test says so; by then all that may go beside it is under way.
+    scene.upstream.answers { _ in .hold }
     scene.simulation.advance(by: .seconds(600))
+    #expect(scene.upstream.inFlight == 1)
+    for _ in 0..<1000 where life.status.pending.events > 0 {
+      scene.upstream.release()
+      scene.simulation.settle()
+    }
     #expect(life.ledger.settled == Tally([.delivered: 3000]))
-    #expect(scene.upstream.inFlightMost > 2)
-    #expect(scene.upstream.inFlightMost <= 8)
+    #expect((3...8).contains(scene.upstream.inFlightMost))
     var last: [Int: Int] = [:]
     for number in scene.upstream.sent.dropFirst(before).flatMap(\.numbers) {
       #expect(last[number % 500, default: 0] < number)

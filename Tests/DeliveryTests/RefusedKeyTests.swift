@@ -75,7 +75,7 @@ struct RefusedKeyTests {
     #expect(life.status.detail?.hasPrefix("Quota used up") == true)
     let untilMonth = RefusalBreaker.nextMonth(after: scene.simulation.wallClock.now) - scene.simulation.wallClock.now
     scene.simulation.advance(by: untilMonth - .seconds(1))
-    #expect(scene.upstream.sent.count == 3 + Int(untilMonth.seconds / 3600))
+    #expect(scene.upstream.sent.count == 3 + Int((untilMonth.seconds - 1) / 3600))
     scene.upstream.answers { .accepted($0) }
     scene.simulation.advance(by: .seconds(1))
     #expect(life.ledger.settled == Tally([.refused: 300, .delivered: 200]))

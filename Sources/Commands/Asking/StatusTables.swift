@@ -108,7 +108,8 @@ enum StatusTables {
     let name = destination["name"]?.string ?? "?"
     var out: [String] = []
     if let detail = destination["detail"]?.string { out.append("\(name): \(detail)") }
-    if let moment = destination["clamping_begins_at"]?.string, destination["oldest_pending_seconds"]?.double ?? 0 > 86_400 {
+    let waited = destination["oldest_pending_seconds"]?.double ?? 0
+    if waited > 86_400, let moment = destination["clamping_begins_at"]?.string {
       out.append("\(name): unless the oldest event goes, its time is replaced from \(moment) on")
     }
     if let error = destination["last_error"]?.string { out.append("\(name): last error: \(error)") }

@@ -29,7 +29,10 @@ final class SendingKey {
   }
 
   /// Takes up what the last life had used.
-  init(_ key: String, limit: RateLimit, record: UpstreamRecord.KeyRecord, until end: ContinuousClock.Instant, isUnclean: Bool) {
+  init(
+    _ key: String, limit: RateLimit, record: UpstreamRecord.KeyRecord, until end: ContinuousClock.Instant,
+    isUnclean: Bool
+  ) {
     self.key = key
     id = record.key
     budget = limit.keyMax.map { KeyBudget(most: $0, window: limit.window, usedBefore: record.used, until: end) }
