@@ -20,8 +20,6 @@ struct Flight {
   let serverFaults: Int
   /// It holds nothing but this one.
   let suspect: PoisonHunt.Suspect?
-  /// Requests of the lane under way, this one included, when it was sent.
-  let underWay: Int
 
   var count: Int { events.count }
 

@@ -77,7 +77,7 @@ extension UpstreamEngine {
     case .delivered(let receipt):
       reachable()
       lane.notice = nil
-      lane.state.concurrency.answered(after: took, underWay: flight.underWay)
+      lane.state.concurrency.answered(after: took, underWay: lane.state.underWay.requests + 1)
       closeBreaker(lane)
       deliver(flight, receipt)
       lane.meter.add(flight.count, at: now)

@@ -83,8 +83,7 @@ extension UpstreamEngine {
     lane.state.underWay.began(events.count, installs)
     return Flight(
       id: nextFlight, lane: lane, buffers: buffers, events: events, installs: installs, kind: first.kind, began: now,
-      sending: draft.sending, attempts: draft.attempts + 1, serverFaults: draft.serverFaults, suspect: draft.suspect,
-      underWay: lane.state.underWay.requests)
+      sending: draft.sending, attempts: draft.attempts + 1, serverFaults: draft.serverFaults, suspect: draft.suspect)
   }
 
   /// Has the record say what is sent before it is sent.
