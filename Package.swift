@@ -110,7 +110,7 @@ let package = Package(
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Ingest"),
     tests("Delivery", ["HTTPServer", "StandIn"]),
     tests("Sinks"),
-    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands"),
+    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands", ["Sinks"]),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
   ],

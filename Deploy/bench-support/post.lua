@@ -1,5 +1,6 @@
 -- For wrk: posts batches of events made beforehand, as apps make them (about 450 bytes each).
--- After `--`: how many events a batch has, and how many different batches there are.
+-- After `--`: how many events a batch has, how many different batches there are, and how many milliseconds a connection
+-- waits before each request (0: none).
 -- The last line of its output is for the script that called it: requests answered with 200, other
 -- answers and failures, seconds, and the 50th and 99th percentile of latency in microseconds.
 
@@ -41,6 +42,11 @@ local pool, last = {}, 0
 
 function init(arguments)
   local events, bodies = tonumber(arguments[1]), tonumber(arguments[2])
+  local wait = tonumber(arguments[3] or 0)
+  if wait > 0 then
+    -- (With half of it at random, so that the connections don't march in step.)
+    delay = function() return wait / 2 + random(0, wait) end
+  end
   math.randomseed(number * 7919)
   local now = os.time()
   local headers = { ["Content-Type"] = "application/json", ["X-Write-Key"] = "aso_wk_bench" }

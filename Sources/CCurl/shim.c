@@ -119,7 +119,11 @@ CURLcode client_transfer_prepare(CURL *handle, const client_request *request) {
   CURLcode code = curl_easy_setopt(handle, CURLOPT_URL, request->url);
   if (!code) code = set_method(handle, request);
   if (!code) code = trust(handle, request->ca_file);
+  if (!code) code = curl_easy_setopt(handle, CURLOPT_SSLCERT, request->client_certificate);
+  if (!code) code = curl_easy_setopt(handle, CURLOPT_SSLKEY, request->client_key);
   if (!code) code = curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+  // (Null: what no_proxy says.)
+  if (!code) code = curl_easy_setopt(handle, CURLOPT_NOPROXY, request->avoid_proxy ? "*" : NULL);
   if (code) return code;
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, request->headers);
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, request->timeout_ms);

@@ -8,14 +8,25 @@ extension Command {
     details: """
       Prints every fault with its file, line and key, what is wrong and what would be
       right, and exits with 2; else says what would listen, where data is kept, and
-      what goes where. Nothing is started or changed.
+      what goes where. It looks whether the sinks' directories can be written by this
+      user, and whether their hosts are known here. Nothing is started or changed.
       """,
     options: [ConfigurationFile.option, Option("json", nil, "prints one JSON object with the faults and warnings")],
     examples: [.init("event-relay check --config relay.yaml", "before a start or a reload")]
   ) { arguments, context async throws(CommandFailure) in
     let file = try ConfigurationFile(arguments, context)
     return await WorkerThread.run {
-      let result = file.read()
+      var result = file.read()
+      if let configuration = try? result.get() {
+        let faults = SinkPlaces.faults(configuration, file: file.path)
+        if faults.isEmpty {
+          var looked = configuration
+          looked.warnings += SinkPlaces.warnings(configuration, file: file.path, environment: context.environment)
+          result = .success(looked)
+        } else {
+          result = .failure(ConfigurationFaults(faults))
+        }
+      }
       let misfits = (try? result.get()).map(context.relay.misfits) ?? []
       let report = CheckReport(file: file.path, result: result, misfits: misfits)
       context.output.print(arguments.flag("json") ? report.json.description + "\n" : report.text, terminator: "")

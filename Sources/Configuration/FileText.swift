@@ -38,17 +38,33 @@ enum FileText {
     return .success(Array(bytes[..<count]))
   }
 
-  /// Bytes of a file of certificates.
-  private static let certificatesBytesMax = 8 << 20
+  /// Bytes of a file of certificates or a key.
+  private static let pemBytesMax = 8 << 20
+
+  /// What a PEM file is to hold.
+  enum PEMContent: String {
+    case certificate, key
+
+    fileprivate var mark: String { self == .key ? "PRIVATE KEY-----" : "CERTIFICATE-----" }
+    fileprivate var opening: String { self == .key ? "-----BEGIN PRIVATE KEY-----" : "-----BEGIN CERTIFICATE-----" }
+  }
 
   /// Why a file can't serve as one of CA certificates; nil when it can.
-  static func fault(certificatesIn path: String) -> Fault? {
-    switch read(path, bytesMax: certificatesBytesMax) {
+  static func fault(certificatesIn path: String) -> Fault? { fault(inPEM: path, of: .certificate) }
+
+  /// Why a file doesn't hold certificates, or a key that needs no passphrase; nil when it does.
+  static func fault(inPEM path: String, of content: PEMContent) -> Fault? {
+    switch read(path, bytesMax: pemBytesMax) {
     case .failure(let fault): return fault
     case .success(let bytes):
-      let mark = Array("CERTIFICATE-----".utf8)
-      return bytes.firstRange(of: mark) != nil
-        ? nil : Fault(message: "holds no certificate; it should hold PEM, with a line -----BEGIN CERTIFICATE-----")
+      func holds(_ text: String) -> Bool { bytes.firstRange(of: Array(text.utf8)) != nil }
+      guard holds(content.mark) else {
+        return Fault(
+          message: "holds no \(content.rawValue); it should hold PEM, with a line \(content.opening)")
+      }
+      guard content == .key, holds("ENCRYPTED") else { return nil }
+      return Fault(
+        message: "is encrypted with a passphrase; give the key without one, in a file only the relay may read")
     }
   }
 

@@ -53,7 +53,10 @@ extension RelayConfiguration {
     common.read(section)
     let options = type.read(section)
     section.finish()
-    return Sink(name: name, type: type.name, common: common, options: options)
+    var sink = Sink(name: name, type: type.name, common: common, options: options)
+    let placeKey = options.path == nil ? "url" : "path"
+    (sink.placeLine, sink.placeKey) = (section.line(of: placeKey), "\(section.path).\(placeKey)")
+    return sink
   }
 }
 

@@ -144,6 +144,9 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var common: Common
     /// What its type alone is told.
     public var options: any SinkOptions
+    /// Where its path, or its URL, stands in the file: for what is wrong with the place and not with the text.
+    public var placeLine = 0
+    public var placeKey = ""
 
     public init(name: String, type: String, common: Common = Common(), options: any SinkOptions) {
       self.name = name

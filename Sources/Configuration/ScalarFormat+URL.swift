@@ -4,18 +4,9 @@ extension ScalarFormat where Value == String {
     // A URL may hold a password, so it is never printed.
     ScalarFormat(noun: "the upstream's base, such as https://api.example.com", isPrintable: false) {
       text throws(Misfit) in
-      guard text.utf8.count <= 1024, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-        throw Misfit("holds a space or another character that no URL has")
-      }
-      guard let separator = text.firstRange(of: "://") else {
-        throw Misfit("has no http:// or https:// before the host")
-      }
-      let scheme = text[..<separator.lowerBound].lowercased()
-      guard scheme == "http" || scheme == "https" else { throw Misfit("is neither http nor https") }
-      let rest = text[separator.upperBound...]
+      let (scheme, rest) = try parts(of: text)
       guard !rest.contains("?"), !rest.contains("#") else { throw Misfit("holds a query (?) or a fragment (#)") }
       let authority = rest.prefix { $0 != "/" }
-      guard !authority.contains("@") else { throw Misfit("holds a user or password before an @") }
       try check(authority: authority)
       var path = rest[authority.endIndex...]
       trimSlashes(&path)
@@ -30,11 +21,37 @@ extension ScalarFormat where Value == String {
     }
   }
 
+  /// A receiver's URL, as it is called: http or https, a host, perhaps a port, a path and a query.
+  public static var receiverURL: ScalarFormat {
+    // Its path or its query may hold a password, so it is never printed.
+    ScalarFormat(noun: "the receiver's URL, such as https://example.com/hook", isPrintable: false) {
+      text throws(Misfit) in
+      let (scheme, rest) = try parts(of: text)
+      guard !rest.contains("#") else { throw Misfit("holds a fragment (#), which is never sent") }
+      try check(authority: rest.prefix { $0 != "/" && $0 != "?" })
+      return "\(scheme)://\(rest)"
+    }
+  }
+
+  /// A URL's scheme, http or https, and what comes after `://`.
+  private static func parts(of text: String) throws(Misfit) -> (scheme: String, rest: Substring) {
+    guard text.utf8.count <= 1024, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw Misfit("holds a space or another character that no URL has")
+    }
+    guard let separator = text.firstRange(of: "://") else {
+      throw Misfit("has no http:// or https:// before the host")
+    }
+    let scheme = text[..<separator.lowerBound].lowercased()
+    guard scheme == "http" || scheme == "https" else { throw Misfit("is neither http nor https") }
+    return (scheme, text[separator.upperBound...])
+  }
+
   private static func trimSlashes(_ path: inout Substring) {
     while path.hasSuffix("/") { path.removeLast() }
   }
 
   private static func check(authority: Substring) throws(Misfit) {
+    guard !authority.contains("@") else { throw Misfit("holds a user or password before an @") }
     var host = authority
     var port: Substring?
     if let end = authority.lastIndex(of: "]") {
@@ -57,11 +74,25 @@ extension ScalarFormat where Value == String {
 }
 
 /// URLs that are known to be right.
-enum URLText {
+public enum URLText {
+  /// A URL's scheme, host and port, without what may hold a secret.
+  public static func origin(_ url: String) -> String {
+    guard let separator = url.firstRange(of: "://") else { return "" }
+    return String(url[..<separator.upperBound] + url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" })
+  }
+
+  /// A URL's host, without brackets; empty when there is none.
+  public static func host(_ url: String) -> String {
+    guard let separator = url.firstRange(of: "://") else { return "" }
+    let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+    return String(
+      authority.hasPrefix("[") ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" })
+  }
+
   /// The host is this machine.
-  static func isLocal(_ url: String) -> Bool {
+  public static func isLocal(_ url: String) -> Bool {
     guard let separator = url.firstRange(of: "://") else { return false }
-    let authority = url[separator.upperBound...].prefix { $0 != "/" }
+    let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
     if authority.hasPrefix("[") { return HostText.isLoopback(String(authority.dropFirst().prefix { $0 != "]" })) }
     return HostText.isLoopback(String(authority.prefix { $0 != ":" }))
   }

@@ -42,6 +42,9 @@ public final class Section {
 
   private func schemaChild(_ key: String) -> String { schemaPath.isEmpty ? key : "\(schemaPath).\(key)" }
 
+  /// The keys that stand here, in the file's order: for groups whose keys are the user's own.
+  public var keys: [String] { order.map(\.key) }
+
   public func has(_ key: String) -> Bool { members[key] != nil }
 
   /// The key is there and its value is not `~`.

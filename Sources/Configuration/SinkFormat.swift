@@ -17,10 +17,13 @@ public protocol SinkOptions: Sendable, Equatable {
   /// The path that no other sink may write to; nil when it writes to no file. For a directory all of it is meant, with
   /// a slash at the end.
   var path: String? { get }
+  /// The host that the sink sends to, a name or an address; nil when it sends to none.
+  var host: String? { get }
 }
 
 extension SinkOptions {
   public var path: String? { nil }
+  public var host: String? { nil }
 
   public func isEqual(to other: any SinkOptions) -> Bool { (other as? Self) == self }
 }

@@ -23,6 +23,8 @@ struct RemovedLetters: Sendable, Equatable {
 
   var counts: [String: Counts] = [:]
   var intent: Intent?
+  /// A newer program wrote what is on disk: that stays as it is.
+  private var isNewer = false
 
   mutating func add(_ intent: Intent) {
     counts[intent.destination, default: [:]][intent.reason, default: 0] += intent.letters
@@ -79,8 +81,17 @@ struct RemovedLetters: Sendable, Equatable {
   static func read(_ directory: String, _ system: FileSystem, _ logger: Logger = .silent) -> RemovedLetters {
     let path = "\(directory)/\(fileName)"
     guard let bytes = try? system.readWhole(path) else { return RemovedLetters() }
-    guard let json = try? JSONValue(parsing: bytes), json["format"]?.string == format,
-      json["version"]?.integer() == version, var removed = RemovedLetters(json)
+    let json = try? JSONValue(parsing: bytes)
+    if let version: Int = json?["version"]?.integer(), version > Self.version {
+      logger.warning(
+        "the counts of removed dead letters are of a newer version: they are left as they are", about: path,
+        ["version": .integer(version), "known": .integer(Self.version)])
+      var removed = RemovedLetters()
+      removed.isNewer = true
+      return removed
+    }
+    guard let json, json["format"]?.string == format, json["version"]?.integer() == version,
+      var removed = RemovedLetters(json)
     else {
       logger.warning("the counts of removed dead letters can't be read: they begin anew", about: path)
       return RemovedLetters()
@@ -98,6 +109,7 @@ struct RemovedLetters: Sendable, Equatable {
   }
 
   func write(_ directory: String, _ system: FileSystem) throws(FileError) {
+    if isNewer { return }
     try system.replace("\(directory)/\(Self.fileName)", with: json.utf8 + [UInt8(ascii: "\n")])
   }
 }

@@ -41,7 +41,7 @@ extension UpstreamEngine {
       status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
       isBodyCut: answer.isBodyCut, sentEvents: flight.count, route: flight.kind == .event ? .events : .identify,
       now: context.clock.now)
-    context.metrics.count(DeliveryMetrics.Attempt(verdict), took: took)
+    context.metrics.count(AttemptMetrics.Outcome(verdict), took: took)
     return verdict
   }
 

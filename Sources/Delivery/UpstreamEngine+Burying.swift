@@ -50,7 +50,7 @@ extension UpstreamEngine {
       return false
     }
     isRecordDirty = true
-    requestCommit(within: Self.urgentCommitInterval)
+    requestUrgentCommit()
     return true
   }
 

@@ -2,7 +2,6 @@ import DeadLetters
 import EventLog
 import JSON
 import Observability
-import Records
 
 extension UpstreamEngine {
   /// Makes positions durable soon: no sooner than so long after the last time.
@@ -11,6 +10,11 @@ extension UpstreamEngine {
     if let commitDue, commitDue <= due { return }
     commitDue = due
     if due > now { timers.add(due, .commit) }
+  }
+
+  /// Makes what must be remembered durable soon; the more lanes there are to be remembered, the more of them at once.
+  func requestUrgentCommit() {
+    requestCommit(within: max(Self.urgentCommitInterval, .milliseconds(1) * lanes.count))
   }
 
   func commitIfDue() {
@@ -50,6 +54,13 @@ extension UpstreamEngine {
 }
 
 extension UpstreamEngine {
+  /// The record says no more that the last life ended in order, before anything is sent in this one.
+  func beginLife() throws(LogError) {
+    guard record.endedAt != nil else { return }
+    record.endedAt = nil
+    try subscription.commit(attachment: record.json)
+  }
+
   private func fillRecord() {
     let now = now
     record.lanes = lanes.values.compactMap { lane in
@@ -60,8 +71,4 @@ extension UpstreamEngine {
     record.endedAt = isDraining && inFlight == 0 ? context.clock.now : nil
     record.keys = sendingKeys.values.compactMap { $0.record(at: now, isLast: record.endedAt != nil) }
   }
-}
-
-extension FileMark {
-  func isSameFile(as other: FileMark) -> Bool { device == other.device && inode == other.inode && path == other.path }
 }

@@ -55,7 +55,7 @@ extension UpstreamEngine {
     lane.notice = DeliveryLane.Notice(state: state, detail: detail)
     board.change { $0.lastError = "\(lane.app): \(detail)" }
     isRecordDirty = true
-    requestCommit(within: Self.urgentCommitInterval)
+    requestUrgentCommit()
   }
 
   private static var detailLengthMax: Int { 300 }

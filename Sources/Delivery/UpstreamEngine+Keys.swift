@@ -6,16 +6,21 @@ extension UpstreamEngine {
   func sendingKey(_ key: String) -> SendingKey {
     if let known = sendingKeys[key] { return known }
     let limit = context.configuration.rateLimit
-    var made = SendingKey(key, limit: limit)
     let isUnclean = opening.hasRecord && opening.record.endedAt == nil
+    var made = SendingKey(key, limit: limit)
     if !limit.isOff, isUnclean || opening.record.endedAt != nil, let end = endOfLastLife(limit), end > now {
-      let known = opening.record.keys.first { $0.key == made.id }
       made = SendingKey(
-        key, limit: limit, record: known ?? UpstreamRecord.KeyRecord(key: made.id, used: 0, installs: []), until: end,
+        key, limit: limit, record: lastRecord(of: made.id, limit, isUnclean: isUnclean), until: end,
         isUnclean: isUnclean)
     }
     sendingKeys[key] = made
     return made
+  }
+
+  /// What is on record of a key; one that isn't may have used half of its limit before a crash.
+  private func lastRecord(of id: String, _ limit: RateLimit, isUnclean: Bool) -> UpstreamRecord.KeyRecord {
+    if let known = opening.record.keys.first(where: { $0.key == id }) { return known }
+    return UpstreamRecord.KeyRecord(key: id, used: isUnclean ? (limit.keyMax ?? 0) / 2 : 0, installs: [])
   }
 
   /// Until when what the last life sent counts.
@@ -30,7 +35,7 @@ extension UpstreamEngine {
     lane.plan = decision
     if let key = context.keys.upstreamKey(ofApp: lane.app), context.configuration.rateLimit.keyMax != nil {
       let sending = sendingKey(key)
-      sending.wantsLease = sending.budget?.isOnRecord(context.limits.events) == false
+      sending.wantsLease = sending.budget?.isOnRecord(context.limits.events, at: now) == false
       if !sending.waiters.isEmpty || !hasRoom(lane, sending) { return wait(lane, for: sending) }
     }
     enqueue(lane)

@@ -88,7 +88,7 @@ extension UpstreamEngine {
 
   /// Has the record say what is sent before it is sent.
   private func putOnRecord(_ sending: SendingKey, _ events: Int, _ installs: [UInt64: Int]?) {
-    var isMissing = sending.isLeaseOverdrawn
+    var isMissing = sending.isLeaseOverdrawn(at: now)
     for install in installs?.keys ?? [:].keys where sending.installs?.isOnRecord(install, adding: 0, at: now) == false {
       sending.installs?.putOnRecord(install)
       isMissing = true

@@ -122,6 +122,7 @@ actor UpstreamEngine {
       if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
       opening.mustCommit = false
       try context.deadLetters.recover(UpstreamContext.destination, mark: record.deadLetters)
+      try beginLife()
     } catch {
       let reason = (error as? LogError)?.description ?? (error as? FileError)?.description ?? "\(error)"
       context.logger.error(

@@ -208,6 +208,8 @@ public struct Ledger: Sendable, Equatable {
     self.waiting = waiting
   }
 
+  /// Gone by a rule the user chose.
+  public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] }
   /// Events that were given up and not put back since, by reason.
   public func deadLettered(_ reason: Outcome) -> UInt64 { settled[reason] - min(settled[reason], putBack[reason]) }
 

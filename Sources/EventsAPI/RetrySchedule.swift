@@ -1,3 +1,5 @@
+import Clocks
+
 /// How long to wait before the next attempt.
 ///
 /// With the defaults and without jitter, over one outage:

@@ -1,3 +1,5 @@
+import Clocks
+
 /// What an upstream's answer means for the events that were sent.
 public enum UpstreamVerdict: Sendable, Equatable {
   /// The upstream took the batch. What it rejected of it must not be sent again unchanged.

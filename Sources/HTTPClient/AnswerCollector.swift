@@ -17,7 +17,11 @@ struct AnswerCollector {
   /// Between a status line and the empty line: what comes later are trailers, which nobody reads.
   private var isInHeader = false
 
-  mutating func reset() {
+  /// Bytes of the body that are wanted.
+  private var bodyBytesMax = HTTPAnswer.bodyBytesMax
+
+  mutating func reset(bodyBytesMax: Int = HTTPAnswer.bodyBytesMax) {
+    self.bodyBytesMax = min(max(bodyBytesMax, 0), HTTPAnswer.bodyBytesMax)
     guard hasBegun else { return }
     hasBegun = false
     fault = nil
@@ -56,7 +60,7 @@ struct AnswerCollector {
   /// Takes a piece of the body; false when the rest isn't wanted.
   mutating func addBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     hasBegun = true
-    let room = HTTPAnswer.bodyBytesMax - body.count
+    let room = bodyBytesMax - body.count
     if piece.count <= room {
       body.append(contentsOf: piece)
       return true

@@ -10,13 +10,18 @@ public struct HTTPClientRequest: Sendable {
   public var connectTimeout: Duration
   /// PEM bundle of the authorities to trust in place of the system's; nil: the system's.
   public var caFile: String?
+  /// What the client shows of itself when it is asked to; nil: nothing.
+  public var clientCertificate: ClientCertificate?
   /// A unix socket to connect to, whatever the URL's host is.
   public var unixSocket: String?
+  /// Bytes of the answer's body that are wanted, at most ``HTTPAnswer/bodyBytesMax``; a longer one is cut, and its connection closed.
+  public var answerBytesMax = HTTPAnswer.bodyBytesMax
 
   public init(
     method: String = "POST", url: String, headers: [String] = [], body: RequestBody? = nil,
     timeout: Duration = .seconds(30),
-    connectTimeout: Duration = .seconds(10), caFile: String? = nil, unixSocket: String? = nil
+    connectTimeout: Duration = .seconds(10), caFile: String? = nil, clientCertificate: ClientCertificate? = nil,
+    unixSocket: String? = nil
   ) {
     self.method = method
     self.url = url
@@ -25,7 +30,21 @@ public struct HTTPClientRequest: Sendable {
     self.timeout = timeout
     self.connectTimeout = connectTimeout
     self.caFile = caFile
+    self.clientCertificate = clientCertificate
     self.unixSocket = unixSocket
+  }
+}
+
+/// A certificate and its key, as files; they are read anew for each connection.
+public struct ClientCertificate: Sendable, Equatable {
+  /// PEM: the certificate, and those between it and its authority behind it.
+  public var certificate: String
+  /// PEM, without a passphrase.
+  public var key: String
+
+  public init(certificate: String, key: String) {
+    self.certificate = certificate
+    self.key = key
   }
 }
 

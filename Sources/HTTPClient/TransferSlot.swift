@@ -72,7 +72,7 @@ final class TransferSlot {
       return TransportFailure(kind: .other, description: fault)
     }
     errorText[0] = 0
-    collector.reset()
+    collector.reset(bodyBytesMax: request.answerBytesMax)
     let code = setOptions(transfer)
     guard code == CURLE_OK else { return TransportFailure(code: code, text: errorString, proxyStatus: 0) }
     self.transfer = transfer
@@ -91,17 +91,18 @@ final class TransferSlot {
     }
     return request.url.withCString { url in
       request.method.withCString { method in
-        withOptionalCString(request.caFile) { caFile in
-          withOptionalCString(request.unixSocket) { unixSocket in
-            var options = client_request(
-              url: url, method: method, headers: headerList.list,
-              body: request.body.map { UnsafeRawPointer($0.bytes.baseAddress!) },
-              body_length: Int64(request.body?.count ?? 0),
-              // Libcurl takes 0 for endless.
-              timeout_ms: max(timeout, 1), connect_timeout_ms: max(request.connectTimeout.millisecondsRoundedUp, 1),
-              ca_file: caFile, unix_socket: unixSocket, fresh_connection: transfer.isRepeated ? 1 : 0)
-            return client_transfer_prepare(handle, &options)
-          }
+        withOptionalCStrings(
+          request.caFile, request.unixSocket, request.clientCertificate?.certificate, request.clientCertificate?.key
+        ) { caFile, unixSocket, certificate, key in
+          var options = client_request(
+            url: url, method: method, headers: headerList.list,
+            body: request.body.map { UnsafeRawPointer($0.bytes.baseAddress!) },
+            body_length: Int64(request.body?.count ?? 0),
+            // Libcurl takes 0 for endless.
+            timeout_ms: max(timeout, 1), connect_timeout_ms: max(request.connectTimeout.millisecondsRoundedUp, 1),
+            ca_file: caFile, client_certificate: certificate, client_key: key, unix_socket: unixSocket,
+            fresh_connection: transfer.isRepeated ? 1 : 0, avoid_proxy: Loopback.isHost(ofURL: request.url) ? 1 : 0)
+          return client_transfer_prepare(handle, &options)
         }
       }
     }
@@ -133,7 +134,20 @@ final class TransferSlot {
   private var errorString: String { errorText[0] == 0 ? "" : String(cString: errorText) }
 }
 
-/// Calls with the text as a C string, or with null.
+/// Calls with the texts as C strings, or with null.
+private func withOptionalCStrings<R>(
+  _ one: String?, _ two: String?, _ three: String?, _ four: String?,
+  _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> R
+) -> R {
+  withOptionalCString(one) { one in
+    withOptionalCString(two) { two in
+      withOptionalCString(three) { three in
+        withOptionalCString(four) { four in body(one, two, three, four) }
+      }
+    }
+  }
+}
+
 private func withOptionalCString<R>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
   if let text { text.withCString { body($0) } } else { body(nil) }
 }

@@ -21,6 +21,11 @@ public struct FileMark: Sendable, Equatable {
     self.born = born
   }
 
+  /// Whether both tell of one file, however long.
+  public func isSameFile(as other: FileMark) -> Bool {
+    device == other.device && inode == other.inode && path == other.path
+  }
+
   /// `{"path":"…","device":1,"inode":2,"length":3,"tail":"…","born":4}`
   public var json: JSONValue {
     [

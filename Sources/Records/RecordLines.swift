@@ -82,6 +82,23 @@ public final class RecordLines {
     used += end - start + 2
   }
 
+  /// Adds a record's line again, as the dead letter it has become.
+  ///
+  /// - Parameter line: a whole line of these, no dead letter's, with or without its line feed.
+  public func append(line: UnsafeRawBufferPointer, deadLetter: DeadLetterDetails) {
+    guard let event = Self.eventRange(in: line) else { preconditionFailure("no record's line") }
+    var extra: [UInt8] = []
+    deadLetter.write(to: &extra)
+    let headEnd = event.lowerBound - Self.eventName.count
+    reserve(event.upperBound + extra.count + 2)
+    guard let start = buffer.baseAddress.map({ $0 + used }), let source = line.baseAddress else { return }
+    memcpy(start, source, headEnd)
+    let end = Self.put(extra, at: start + headEnd)
+    memcpy(end, source + headEnd, event.upperBound - headEnd)
+    (end + event.upperBound - headEnd).storeBytes(of: UInt16(littleEndian: 0x0A7D), as: UInt16.self)  // }\n
+    used += event.upperBound + extra.count + 2
+  }
+
   /// Where the event's own bytes stand in a line, with or without its line feed; nil when it is no record.
   public static func eventRange(in line: UnsafeRawBufferPointer) -> Range<Int>? {
     var end = line.count

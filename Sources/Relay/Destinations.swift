@@ -28,8 +28,8 @@ final class Destinations: Sendable {
     if daemon.options.adopts {
       try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(upstreamURL)])
     }
-    client = HTTPClientLoop(
-      name: "upstream", userAgent: "event-relay/\(RelayVersion.current)", logger: daemon.logger)
+    let userAgent = "event-relay/\(RelayVersion.current)"
+    client = HTTPClientLoop(name: "upstream", userAgent: userAgent, logger: daemon.logger)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       logger: daemon.logger)
@@ -47,7 +47,7 @@ final class Destinations: Sendable {
       let context = SinkContext(
         name: sink.name, common: sink.common, subscription: try storage.log.subscribe(sink.name, origin: .newest),
         relay: storage.instanceID, deadLetters: deadLetters, isDiskLow: { storage.freeSpace.isLow },
-        clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger)
+        clock: daemon.clock, metrics: daemon.metrics, logger: daemon.logger, userAgent: userAgent)
       all.append(SinkRegistry.make(sink, context))
     }
     self.all = all + (try Self.removedSinks(besides: all, storage, daemon.logger))

@@ -102,7 +102,10 @@ enum StatusReport {
       "delivered": JSONValue(ledger.settled[.delivered]),
       "waiting": JSONValue(ledger.waiting), "dead_lettered": JSONValue(ledger.deadLettered),
       "dead_letter_reasons": .object(deadLettered), "filtered": JSONValue(ledger.settled[.filtered]),
-      "dropped": JSONValue(ledger.settled[.droppedLogFull] + ledger.settled[.droppedBehind]),
+      "dropped": JSONValue(ledger.dropped),
+      "dropped_reasons": [
+        "log_full": JSONValue(ledger.settled[.droppedLogFull]), "behind": JSONValue(ledger.settled[.droppedBehind]),
+      ],
       "lost": JSONValue(ledger.settled[.lost]), "dead_letters_replayed": JSONValue(ledger.putBack.total),
       "dead_letters_removed": .object(
         DeadLetterRemoval.allCases.map { .init($0.rawValue, JSONValue(removed?[$0] ?? 0)) }),

@@ -18,8 +18,8 @@ extension ReplayDesk {
     if let missing = destinations.first(where: { room.destinations[$0.key] == nil }) {
       throw ReplayError(
         .notFound,
-        "\(missing.value) dead letters are meant whose destination, \(missing.key), is configured no longer: put it "
-          + "back, or name another with the filter")
+        "there are dead letters of \(missing.key), which is configured no longer: put it back, or name another "
+          + "destination with the filter")
     }
     for destination in destinations.keys { room.waitForCommit(of: destination) }
     var statuses: [ReplayStatus] = []
@@ -54,12 +54,16 @@ extension ReplayDesk {
     }
   }
 
+  /// The destinations with letters that are meant, and how many files those are in: a file has one destination's alone.
   private func destinations(of filter: DeadLetterFilter) throws(ReplayError) -> [String: Int] {
     var found: [String: Int] = [:]
+    let reader = DeadLetterReader(directory: room.deadLetters.directory)
     do throws(FileError) {
-      try DeadLetterReader(directory: room.deadLetters.directory).forEach(filter, readsEvents: false) { letter, _ in
-        found[letter.destination, default: 0] += 1
-        return true
+      for file in try reader.files() {
+        _ = try reader.forEach(in: file, filter, readsEvents: false) { letter, _ in
+          found[letter.destination, default: 0] += 1
+          return false
+        }
       }
     } catch {
       throw ReplayError(.failed, "the dead letters can't be read: \(error)")

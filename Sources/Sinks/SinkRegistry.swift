@@ -6,6 +6,7 @@ public enum SinkRegistry {
   public static let types: [any SinkType] = [
     NDJSONSinkType(),
     ArchiveSinkType(),
+    WebhookSinkType(),
   ]
 
   /// Makes a configured sink, not started yet.

@@ -39,12 +39,14 @@ public struct SinkContext: Sendable {
   public var clock: WallClock
   public var metrics: MetricsRegistry
   public var logger: Logger
+  /// What requests to others say they come from.
+  public var userAgent: String
 
   public init(
     name: String, common: RelayConfiguration.Sink.Common = RelayConfiguration.Sink.Common(),
     subscription: any Subscription, relay: String, deadLetters: DeadLetterStore,
     isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, metrics: MetricsRegistry,
-    logger: Logger
+    logger: Logger, userAgent: String = "event-relay"
   ) {
     self.name = name
     self.common = common
@@ -55,5 +57,6 @@ public struct SinkContext: Sendable {
     self.clock = clock
     self.metrics = metrics
     self.logger = logger
+    self.userAgent = userAgent
   }
 }

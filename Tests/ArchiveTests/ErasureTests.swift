@@ -89,6 +89,21 @@ import Testing
     #expect(places == [8, 9])
   }
 
+  @Test func `An erasure that is under way is no fault, and the writer finishes it`() throws {
+    let old = (bench.bytes(files[1].name.lines), bench.bytes(files[1].name.salts))
+    try erase(files[1], [4...4])
+    for (name, bytes) in [(files[1].name.lines, old.0), (files[1].name.salts, old.1)] {
+      rename(bench.file(name), bench.file(name + ".part"))
+      bench.write(name, bytes)
+    }
+    let report = try bench.verify()
+    #expect(report.faults == [] && report.notes.count == 2 && report.checkedFiles == 2)
+    #expect(report.notes.first == "the erasure of lines of \(files[1].name.lines) is under way")
+    try bench.open()
+    #expect(try bench.verify().notes == [] && bench.names.allSatisfy { !$0.hasSuffix(".part") })
+    #expect(try bench.sequences() == Array(1...13) + Array(15...20))
+  }
+
   @Test func `More erased than the manifest says is found`() throws {
     try erase(files[1], [4...4])
     let right = bench.bytes("manifest.ndjson")

@@ -134,6 +134,12 @@ import Testing
     guard relay == "r-2" else { return }
     let own = ArchiveBench()
     try own.publish(files: 3, of: 20)
+    for name in [files[1].name.lines, files[1].name.salts] {
+      own.write(name.replacingOccurrences(of: "112547", with: "112548"), other.bytes(name))
+    }
+    let added = try own.verify().faults
+    #expect(added.count == 1 && added.first?.detail.hasPrefix("is from another archive, \(id)") == true, "\(added)")
+    for name in own.names where name.contains("112548") { unlink(own.file(name)) }
     own.write(lines, other.bytes(lines))
     let fault = try #require(try own.verify().faults.first)
     #expect(fault.file == lines && fault.line == 1)
@@ -181,6 +187,16 @@ import Testing
     #expect(try fault().description == "manifest.ndjson, line 1: is missing: the manifest was truncated")
     unlink(bench.file("manifest.ndjson"))
     #expect(throws: ArchiveError.noManifest(bench.path, hasFiles: true)) { try bench.verify() }
+  }
+
+  @Test func `Half a line of a manifest that is open for writing is on its way`() throws {
+    bench.change("manifest.ndjson") { $0 += Array("{\"type\"".utf8) }
+    #expect(try fault().description.hasPrefix("manifest.ndjson, line 5: is cut off after 7 bytes"))
+    let descriptor = Glibc.open(bench.file("manifest.ndjson"), O_RDWR)
+    defer { close(descriptor) }
+    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    let report = try bench.verify()
+    #expect(report.isWhole && report.notes == ["the manifest's next line is being written"])
   }
 
   @Test func `A manifest cut together with its files is told by a head that was noted`() throws {

@@ -26,4 +26,81 @@ import Testing
     #expect(report.head == bench.writer.head.hash)
     #expect(try bench.sequences() == Array(1...30))
   }
+
+  @Test(arguments: [[true, true], [true, false], [false, true]])
+  func `A publication that a crash interrupted is finished`(isBehind: [Bool]) throws {
+    let name = try #require(try bench.publish(files: 1, of: 10).first?.name)
+    bench.close()
+    if isBehind[0] { rename(bench.file(name.lines), bench.file(name.open.lines)) }
+    if isBehind[1] { rename(bench.file(name.salts), bench.file(name.open.salts)) }
+    try bench.open()
+    #expect(bench.writer.notes == [.published(file: name.lines)])
+    #expect(bench.names == [name.lines, name.salts, "manifest.ndjson"])
+    try bench.publish(files: 1, of: 10)
+    #expect(try bench.verify().isWhole && bench.sequences() == Array(1...20))
+  }
+
+  @Test func `An open file that was cut anywhere goes on behind its last whole member`() throws {
+    try bench.open()
+    var ends = [0]
+    for _ in 0..<3 {
+      try bench.append(5)
+      try bench.sync()
+      ends.append(bench.writer.openFile?.bytes ?? 0)
+    }
+    let name = try #require(bench.names.first { $0.hasSuffix(".gz.part") })
+    let salts = try #require(bench.names.first { $0.hasSuffix(".salts.part") })
+    let (whole, wholeSalts) = (bench.bytes(name), bench.bytes(salts))
+    for length in stride(from: 0, through: whole.count, by: 3) {
+      bench.close()
+      bench.write(name, Array(whole[..<length]))
+      bench.write(salts, wholeSalts)
+      // Nothing is known but the files.
+      bench.memory = nil
+      try bench.open()
+      let members = ends.lastIndex { $0 <= length } ?? 0
+      #expect(bench.writer.lastSequence == (members > 0 ? UInt64(5 * members) : nil), "\(length) bytes")
+      #expect(bench.writer.openFile?.bytes == (members > 0 ? ends[members] : nil))
+    }
+    for length in stride(from: 0, through: wholeSalts.count, by: 3) {
+      bench.close()
+      bench.write(name, whole)
+      bench.write(salts, Array(wholeSalts[..<length]))
+      try bench.open()
+      let members = max(0, length - SaltsFormat.headBytes) / SaltsFormat.saltRecordBytes / 5
+      #expect(bench.writer.lastSequence == (members > 0 ? UInt64(5 * members) : nil), "\(length) bytes of salts")
+    }
+  }
+
+  @Test func `A part without its salts is set aside, and an empty one is forgotten`() throws {
+    try bench.open()
+    try bench.append(5)
+    try bench.sync()
+    let part = try #require(bench.names.first { $0.hasSuffix(".gz.part") })
+    unlink(bench.file(part.replacingOccurrences(of: ".ndjson.gz", with: ".salts")))
+    bench.close()
+    bench.write("20261130T112448.000Z-00000000000000000009.salts.part", [])
+    try bench.open()
+    #expect(bench.names == [part + ".aside", "manifest.ndjson"])
+    #expect(bench.writer.notes.contains(.missing(file: part, first: 1, last: 5)))
+  }
+
+  @Test func `A part whose events are published already is set aside`() throws {
+    try bench.publish(files: 2, of: 10)
+    try bench.append(5)
+    try bench.sync()
+    bench.close()
+    let part = try #require(bench.names.first { $0.hasSuffix(".gz.part") })
+    let salts = part.replacingOccurrences(of: ".ndjson.gz", with: ".salts")
+    let old = "20261130T112447.123Z-00000000000000000005"
+    for (name, ending) in [(part, ".ndjson.gz.part"), (salts, ".salts.part")] {
+      bench.write(old + ending, bench.bytes(name))
+    }
+    try bench.open()
+    #expect(bench.writer.lastSequence == 25)
+    #expect(
+      bench.names.filter { $0.hasSuffix(".aside") } == [old + ".ndjson.gz.part.aside", old + ".salts.part.aside"])
+    try bench.publish(files: 1, of: 2)
+    #expect(try bench.sequences() == Array(1...27))
+  }
 }

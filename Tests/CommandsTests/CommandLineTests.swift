@@ -28,7 +28,10 @@ import Testing
     ),
     (["dead-letters"], "event-relay: dead-letters wants one of list, show, export, replay, drop\n"),
     (["dead-letters", "lst"], "event-relay: there is no command \"lst\"; did you mean list?\n"),
-    (["dead-letters", "frob"], "event-relay: there is no command \"frob\"; dead-letters has list, show, export, replay, drop\n"),
+    (
+      ["dead-letters", "frob"],
+      "event-relay: there is no command \"frob\"; dead-letters has list, show, export, replay, drop\n"
+    ),
   ])
   func `A wrong command says what would be right`(_ words: [String], _ message: String) async {
     let ran = await run(words)

@@ -146,7 +146,7 @@ extension BadConfiguration {
     .init(
       "sinks:\n  - {}",
       "2: sinks[0].name: is missing; every sink needs a name of 1 to 64 letters, digits, _ and -",
-      "2: sinks[0].type: is missing; it should be ndjson or archive"),
+      "2: sinks[0].type: is missing; it should be ndjson or archive or webhook"),
     .init(
       "sinks: [{ type: ndjson }]",
       "1: sinks[0].name: is missing; every sink needs a name of 1 to 64 letters, digits, _ and -",
@@ -158,7 +158,7 @@ extension BadConfiguration {
     ),
     .init(
       "sinks: [{ name: a, type: csv }]",
-      "1: sinks[0].type: \"csv\" is not known; it should be ndjson or archive"),
+      "1: sinks[0].type: \"csv\" is not known; it should be ndjson or archive or webhook"),
     .init(
       "sinks: [{ name: a, type: ndjson, path: \"%Y/%S\" }]",
       "1: sinks[0].path: \"%Y/%S\" holds the unknown field %S; it should be a file's path with the fields %Y, %m, %d, %H, %M and %app, such as ./data/events/%Y/%m/%d/%H.ndjson"

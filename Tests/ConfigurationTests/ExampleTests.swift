@@ -16,12 +16,17 @@ import Testing
     var app = RelayConfiguration.App(name: "ios")
     app.writeKey = .init("aso_wk_example")
     expected.apps = [app]
+    var hook = WebhookOptions(url: "https://example.com/hook")
+    hook.secrets = [try WebhookSecret("whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCwgdGFrZSB5b3Vycw==")]
+    hook.hasUsualMaxBehind = false
     expected.sinks = [
       .init(
         name: "raw", type: "ndjson",
         options: NDJSONOptions(pattern: try PathPattern("\(root)Config/data/events/%Y/%m/%d/%H.ndjson"))),
       .init(name: "audit", type: "archive", options: ArchiveOptions(directory: "\(root)Config/data/archive")),
+      .init(name: "hook", type: "webhook", options: hook),
     ]
+    expected.sinks[2].common.maxBehind = WebhookOptions.maxBehindUsual
     #expect(configuration == expected)
   }
 
@@ -60,6 +65,6 @@ import Testing
     #expect(configuration.admin.listen == .tcp(host: "127.0.0.1", port: 8788))
     #expect(configuration.apps.map(\.name) == ["trial"])
     #expect(configuration.apps.first?.writeKey?.revealed == "aso_wk_trial")
-    #expect(configuration.sinks.map(\.name) == ["raw"])
+    #expect(configuration.sinks.map(\.name) == ["raw", "audit"])
   }
 }

@@ -81,12 +81,12 @@ extension EndToEnd {
       let disk = try SmallDisk(at: directory.file("archive"), megabytes: 2)
       let upstream = try ScriptedUpstream(keepsRequests: false)
       let relay = try await RelayProcess(directory, settings(upstream, size: "64MiB"), on: disk)
-      func events(_ range: Range<Int>) -> [TestEvent] { range.map { TestEvent($0) } }
-      try await relay.accept(events(0..<100))
+      let events = (0..<3000).map { TestEvent($0) }
+      try await relay.accept(Array(events[..<100]))
       #expect(try await relay.flush() == 0)
       try disk.fill(of: relay.process)
-      try await relay.accept(events(100..<3000))
-      #expect(await upstream.hasTaken(events(100..<3000).map(\.id)))
+      try await relay.accept(Array(events[100...]))
+      #expect(await upstream.hasTaken(events.map(\.id)))
       _ = try await relay.flush(timeout: "1s")
       let full = try await relay.destination("audit")
       #expect(full["state"] == "failing", "\(full)")

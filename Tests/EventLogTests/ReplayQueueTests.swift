@@ -155,6 +155,54 @@ struct ReplayQueueTests {
     #expect(read.contains(app: "a", 21))
   }
 
+  @Test("without room on the disk nothing of a put is in, and the same goes in once there is")
+  func noRoom() throws {
+    let disk = SimulatedDisk()
+    var fixture = fixture
+    fixture.disk = disk
+    fixture.configuration.minFreeDisk = 100_000
+    disk.setFree(1 << 30)
+    let log = try fixture.open()
+    let sink = try log.subscribe("sink", origin: .oldest)
+    for i in 0..<6 { log.put(i..<i + 1) }
+    let queue = try replay(log, 1...2, to: "sink")
+    let chunk = ReplayChunk()
+    let batch = EventBatch()
+    #expect(try log.scan(from: 3).read(ReadLimit(events: 10, bytes: 1 << 20), into: batch))
+    for event in batch.events { chunk.add(event, app: "ios", bytes: batch.bytes(of: event)) }
+    disk.setFree(50_000)
+    queue.log.freeSpace.refresh()
+    #expect(try queue.put(chunk, note: [:]) == ReplayQueue.Put(stored: 0, refusal: .diskFull))
+    #expect(throws: LogError.self) { try queue.put(chunk, note: [:]) }
+    try queue.settle(putBack: Tally())
+    disk.setFree(1 << 30)
+    queue.log.freeSpace.refresh()
+    #expect(try queue.put(chunk, note: [:]) == ReplayQueue.Put(stored: 4))
+    try queue.settle(putBack: Tally())
+    #expect(try sink.readAll(.allReplayed).map(\.original) == [1, 2, 3, 4, 5, 6])
+  }
+
+  @Test("a queue whose files were removed leaves what waited in it counted as lost, and goes on")
+  func filesRemoved() throws {
+    var log = try fixture.open()
+    var sink = try log.subscribe("sink", origin: .oldest)
+    for i in 0..<10 { log.put(i..<i + 1) }
+    try replay(log, 1...10, to: "sink")
+    sink.acknowledge(.allReplayed, 1...4, Tally(.delivered, 4))
+    try sink.commit(attachment: nil)
+    log.close()
+    for name in try RealDisk().list(directory.file("replays/sink/log")) {
+      try RealDisk().unlink(directory.file("replays/sink/log/\(name)"))
+    }
+    log = try fixture.open()
+    sink = try log.subscribe("sink", origin: .oldest)
+    #expect(
+      sink.ledger == Ledger(accepted: 10, settled: Tally([.delivered: 4, .lost: 6]), waiting: 10, replayed: 10))
+    try replay(log, 1...2, to: "sink")
+    #expect(try sink.readAll(.allReplayed).map(\.sequence) == [11, 12])
+    #expect(sink.ledger.isBalanced)
+  }
+
   @Test("a discarded destination leaves nothing of its replays behind")
   func discarded() throws {
     let log = try fixture.open()

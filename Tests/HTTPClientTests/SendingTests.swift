@@ -180,4 +180,19 @@ struct SendingTests {
       #expect(server.connections.value <= transfersMax)
     }
   }
+
+  @Test("takes no more of an answer than is wanted")
+  func wanted() async throws {
+    let server = ScriptedServer { connection, _ in
+      while connection.readRequest() != nil { connection.answer("200 OK", String(repeating: "x", count: 100_000)) }
+    }
+    try await withClient { client in
+      var request = HTTPClientRequest(url: server.url)
+      request.answerBytesMax = 1000
+      let answer = try await client.send(request).get()
+      #expect(answer.status == 200 && answer.isBodyCut && answer.body.count == 1000)
+      // The next request, on the same handle, has its own limit.
+      #expect(try await client.send(HTTPClientRequest(url: server.url)).get().body.count == 100_000)
+    }
+  }
 }

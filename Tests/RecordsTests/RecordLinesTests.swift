@@ -132,4 +132,21 @@ struct RecordLinesTests {
   func noRecord(text: String) {
     Array(text.utf8).withUnsafeBytes { #expect(RecordLines.eventRange(in: $0) == nil) }
   }
+
+  @Test("is made a dead letter's, as if it had been made of the event")
+  func fromLine() {
+    let details = DeadLetterDetails(
+      destination: "hook", reason: .refused, status: 400, code: nil, message: nil, attempts: 1, at: receivedAt)
+    let event = #"{"a":",\"event\":{}"}"#
+    add(7, event, flags: .clamped)
+    let whole = Array(lines.bytes)
+    lines.removeAll()
+    add(7, event, flags: .clamped, deadLetter: details)
+    let expected = text
+    for line in [whole, whole.dropLast()] {
+      let made = RecordLines(relay: "unused", capacity: 1)
+      line.withUnsafeBytes { made.append(line: $0, deadLetter: details) }
+      #expect(String(decoding: made.bytes, as: UTF8.self) == expected)
+    }
+  }
 }

@@ -25,14 +25,19 @@ struct RecordParserTests {
       (.identify, #"{"anonymous_id":"a","user_id":"u"}"#),
     ])
   func roundTrip(kind: EventKind, text: String) throws {
+    // The first as it mostly is, the second with an escape.
+    for app in ["ios", "i\"os"] { try roundTrip(kind, text, app: app) }
+  }
+
+  private func roundTrip(_ kind: EventKind, _ text: String, app: String) throws {
     let lines = RecordLines(relay: "r-1")
     TestRecord.withEvent(text, at: Self.time, kind: kind) { event, bytes in
       var event = event
       event.original = 1234
-      lines.append(event, app: "i\"os", bytes: bytes)
+      lines.append(event, app: app, bytes: bytes)
       let parser = RecordParser()
       let found = parser.parse(lines.bytes)
-      #expect(found?.app == "i\"os" && found?.relay == "r-1")
+      #expect(found?.app == app && found?.relay == "r-1")
       #expect(found?.event.original == 1234)
       #expect(found?.event.index == event.index)
       #expect(found?.event.kind == kind)

@@ -167,7 +167,7 @@ struct ReplayDeskTests {
       try desk.startDeadLetters(
         DeadLetterFilter(), fixture.request(.deadLetters), isDryRun: false, by: "test")
     }
-    #expect(error?.description.contains("3 dead letters are meant whose destination, gone,") == true)
+    #expect(error?.description.contains("there are dead letters of gone, which is configured no longer") == true)
     #expect(try fixture.replayed().isEmpty)
     let one = try desk.startDeadLetters(
       DeadLetterFilter(destination: "raw"), fixture.request(.deadLetters), isDryRun: false, by: "test")

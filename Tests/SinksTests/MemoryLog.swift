@@ -89,10 +89,12 @@ final class MemorySubscription: Subscription {
     guard lane == .all else { return false }
     return state.withLock { state in
       var bytes = 0
-      while state.cursor < events.count, batch.events.count < limit.events, bytes < limit.bytes {
+      while state.cursor < events.count, batch.events.count < limit.events {
         let next = events[state.cursor]
+        guard next.event.sequence <= limit.lastSequence else { break }
+        guard batch.events.isEmpty || bytes + next.bytes.count + 1 <= limit.bytes else { break }
         next.bytes.withUnsafeBytes { batch.append(next.event, app: next.app, bytes: $0) }
-        bytes += next.bytes.count
+        bytes += next.bytes.count + 1
         state.cursor += 1
       }
       return !batch.events.isEmpty
@@ -134,7 +136,9 @@ final class MemorySubscription: Subscription {
 
   var attachment: JSONValue? { log.state.withLock { $0.attachment } }
 
-  func pending(_ lane: Lane) -> Pending { pending }
+  func pending(_ lane: Lane) -> Pending {
+    lane == .all ? pending : Pending(events: 0, oldestReceivedAt: nil)
+  }
 
   /// A byte for each event.
   func behindBytes(_ lane: Lane) -> Int { pending.events }

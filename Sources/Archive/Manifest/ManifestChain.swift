@@ -17,12 +17,12 @@ struct ManifestChain: Sendable {
   private(set) var removedFiles = 0
   /// The last file that was removed.
   private(set) var lastRemoved: ArchiveFileName?
-  private(set) var removals = 0
   /// What was erased from files that are still there, by the files' numbers.
   private(set) var erasures: [Int: ErasedLines] = [:]
   /// Whether an erasure is what the last line is about.
   private(set) var endsInErasure = false
-  private(set) var erasedLines = 0
+  /// The file that lines were erased from last.
+  private(set) var lastErased: ArchiveFileName?
 
   /// The number of the newest event that is in a published file; nil before the first.
   var lastSequence: UInt64? { lastFile?.lastSequence }
@@ -44,6 +44,21 @@ struct ManifestChain: Sendable {
     entries = number
     head = read.hash
     return read.entry
+  }
+
+  /// What the chain is after one more line, given with its line feed.
+  func following(_ line: [UInt8], in path: String) throws(ArchiveError) -> ManifestChain {
+    let result = line.withUnsafeBytes { bytes in
+      Result { () throws(ManifestFault) in
+        var next = self
+        _ = try next.take(UnsafeRawBufferPointer(rebasing: bytes.dropLast()))
+        return next
+      }
+    }
+    switch result {
+    case .success(let next): return next
+    case .failure(let fault): throw .manifest(path: path, fault)
+    }
   }
 
   private func check(_ entry: ManifestEntry) throws(Misfit) {
@@ -94,11 +109,10 @@ struct ManifestChain: Sendable {
     case .removed(let removal):
       removedFiles = removal.file
       lastRemoved = removal.name
-      removals += 1
       erasures[removal.file] = nil
     case .erased(let erasure):
       erasures[erasure.file, default: ErasedLines(erasure)].add(erasure)
-      erasedLines += erasure.lines.reduce(0) { $0 + $1.count }
+      lastErased = erasure.name
       endsInErasure = true
     }
   }

@@ -35,6 +35,15 @@ final class ManifestLines {
   /// Bytes behind the last line feed, once ``next()`` has returned nil: a line that isn't whole.
   var tornBytes: Int { filled - start }
 
+  /// Whether somebody has the manifest open for writing now, so that a line that isn't whole may be on its way.
+  var isBeingWritten: Bool {
+    guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
+      flock(descriptor, LOCK_UN)
+      return false
+    }
+    return errno == EWOULDBLOCK
+  }
+
   /// The next line without its line feed, good until the next call; nil when there is no whole one.
   func next() throws(FileError) -> UnsafeRawBufferPointer? {
     var searched = start

@@ -43,10 +43,14 @@ public struct ArchiveReader: Sendable {
 
   /// What is there of the files that aren't skipped.
   public func extent(skippingFiles skips: (ManifestFile) -> Bool = { _ in false }) throws(ArchiveError) -> Extent {
+    try extent(of: try chain(), skippingFiles: skips)
+  }
+
+  /// - Parameter chain: how far the manifest counts.
+  func extent(of chain: ManifestChain, skippingFiles skips: (ManifestFile) -> Bool) throws(ArchiveError) -> Extent {
     var extent = Extent()
-    let chain = try chain()
     extent.removedFiles = chain.removedFiles
-    try forEachFile { file, erasedLines in
+    try forEachFile(of: chain) { file, erasedLines in
       guard !skips(file) else { return true }
       extent.files += 1
       extent.events += file.count - erasedLines
@@ -63,8 +67,14 @@ public struct ArchiveReader: Sendable {
   ///
   /// - Parameter visit: gets how many of the file's lines were erased, too.
   public func forEachFile(_ visit: (ManifestFile, _ erasedLines: Int) -> Bool) throws(ArchiveError) {
-    let chain = try chain()
+    try forEachFile(of: try chain(), visit)
+  }
+
+  private func forEachFile(
+    of chain: ManifestChain, _ visit: (ManifestFile, _ erasedLines: Int) -> Bool
+  ) throws(ArchiveError) {
     try Self.forEachEntry(try Self.manifest(try Self.open(directory, system))) { _, entry in
+      guard entry.number <= chain.entries else { return false }
       guard case .file(let file) = entry.content, file.file > chain.removedFiles else { return true }
       return visit(file, chain.erasures[file.file]?.count ?? 0)
     }

@@ -1,5 +1,3 @@
-import Clocks
-
 /// What checking an archive found.
 public struct ArchiveReport: Sendable, Equatable {
   public var directory: String
@@ -43,29 +41,4 @@ public struct ArchiveReport: Sendable, Equatable {
     missingNumbers += gap.upperBound - gap.lowerBound + 1 - erased
     if gaps.count < Self.gapsMax { gaps.append(gap) }
   }
-}
-
-/// Where a hash that was noted elsewhere stands in the manifest.
-public struct NotedHead: Sendable, Equatable {
-  public var hash: Digest
-  /// The line that has it; nil when none does.
-  public var entry: Int?
-}
-
-/// Something that isn't what was archived.
-public struct ArchiveFault: Sendable, Equatable, CustomStringConvertible {
-  /// The file's name, in the archive's directory.
-  public var file: String
-  /// The line in it, from 1; nil when it is about the whole file.
-  public var line: Int?
-  /// What differs: the end of a sentence that begins with the place.
-  public var detail: String
-
-  init(_ file: String, line: Int? = nil, _ detail: String) {
-    self.file = file
-    self.line = line
-    self.detail = detail
-  }
-
-  public var description: String { file + (line.map { ", line \($0)" } ?? "") + ": " + detail }
 }

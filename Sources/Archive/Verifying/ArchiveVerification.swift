@@ -5,7 +5,7 @@ import Records
 ///
 /// Needs nothing but the directory. A relay may go on writing it meanwhile. What a shortened manifest can't tell by itself
 /// (that it once was longer, when the files it doesn't name were removed with its end) a head noted elsewhere tells.
-/// Memory grows with the number of files by some 24 bytes each, and with nothing else. Blocks in file calls.
+/// Memory grows by some 100 bytes with each file, and with nothing else. Blocks in file calls.
 public struct ArchiveVerification: Sendable {
   private let reader: ArchiveReader
   private var report: ArchiveReport
@@ -47,12 +47,13 @@ public struct ArchiveVerification: Sendable {
     // Before the manifest: whatever has a name by now has its line there.
     let listing = try ArchiveError.wrapping { () throws(FileError) in try ArchiveListing(directory) }
     guard let chain = try followManifest(directory) else { return }
-    report.extent = try reader.extent()
+    report.extent = try reader.extent(of: chain) { _ in false }
     for name in listing.parts.sorted() where name != chain.lastFile?.name.open {
       report.openFiles.append(name.lines)
     }
     try checkFiles(chain, directory, listing.published.sorted(), progress)
     for name in listing.others.sorted() {
+      if name.hasSuffix(ArchiveFileName.partEnding), chain.endsInErasure { continue }
       if name.hasSuffix(ArchiveFileName.linesEnding) || name.hasSuffix(ArchiveFileName.saltsEnding) {
         report.add(ArchiveFault(name, "is no file of this archive: it was added"))
       } else {
@@ -77,7 +78,9 @@ public struct ArchiveVerification: Sendable {
       return nil
     }
     (report.entries, report.head) = (chain.entries, chain.head)
-    if lines.tornBytes > 0 {
+    if lines.tornBytes > 0, lines.isBeingWritten {
+      report.notes.append("the manifest's next line is being written")
+    } else if lines.tornBytes > 0 {
       report.add(
         ArchiveFault(
           ArchiveFileName.manifest, line: chain.entries + 1,
@@ -108,7 +111,7 @@ public struct ArchiveVerification: Sendable {
     while current.entries < chain.entries, let (_, entry) = try ArchiveReader.next(lines, &current) {
       guard case .file(let file) = entry.content else { continue }
       while let name = rest.first, name < file.name {
-        addUnnamed(name)
+        try addUnnamed(name, in: directory)
         rest.removeFirst()
       }
       let isThere = rest.first == file.name
@@ -125,13 +128,25 @@ public struct ArchiveVerification: Sendable {
       done += contents.bytes
       progress(done, total)
     }
-    for name in rest { addUnnamed(name) }
+    for name in rest { try addUnnamed(name, in: directory) }
   }
 
-  private mutating func addUnnamed(_ name: ArchiveFileName) {
-    guard report.faults.last?.file != name.lines else { return }
-    report.add(
-      ArchiveFault(name.lines, "is not in the manifest: the manifest was cut before it, or the file was added"))
+  private mutating func addUnnamed(_ name: ArchiveFileName, in directory: ArchiveDirectory) throws(ArchiveError) {
+    let hasLines = try ArchiveError.wrapping { () throws(FileError) in try directory.has(name.lines) }
+    let file = hasLines ? name.lines : name.salts
+    // The lines and the salts of one file are one fault.
+    guard report.faults.last?.file != file else { return }
+    guard let other = archive(of: name, in: directory), other != reader.begin.archive else {
+      report.add(ArchiveFault(file, "is not in the manifest: the manifest was cut before it, or the file was added"))
+      return
+    }
+    report.add(ArchiveFault(file, "is from another archive, \(other); this one is \(reader.begin.archive)"))
+  }
+
+  /// Which archive a file's salts say they are of; nil when they don't.
+  private func archive(of name: ArchiveFileName, in directory: ArchiveDirectory) -> ArchiveID? {
+    guard let descriptor = try? directory.open(name.salts, O_RDONLY) else { return nil }
+    return try? SaltsReader(descriptor, path: name.salts, on: directory.system).head().archive
   }
 
   private mutating func checkFile(
@@ -148,7 +163,7 @@ public struct ArchiveVerification: Sendable {
     do throws(ArchiveError) {
       fault = try check.run(progress)
     } catch {
-      if case .file(let missing) = error, missing.code == ENOENT, try isRemoved(file) { return }
+      if case .file(let missing) = error, missing.code == ENOENT, try isRemoved(file) { return noteRemoved(file) }
       throw error
     }
     if let fault { return report.add(fault) }
@@ -163,6 +178,10 @@ public struct ArchiveVerification: Sendable {
     func has(_ name: String) throws(ArchiveError) -> Bool {
       try ArchiveError.wrapping { () throws(FileError) in try directory.has(name) }
     }
+    if chain.endsInErasure, file.name == chain.lastErased, try has(published + ArchiveFileName.partEnding) {
+      report.notes.append("the erasure of lines of \(published) is under way")
+      return published + ArchiveFileName.partEnding
+    }
     if try has(published) { return published }
     // The newest file is in the manifest before it gets its name.
     if file == chain.lastFile {
@@ -172,10 +191,19 @@ public struct ArchiveVerification: Sendable {
       }
       if try has(published) { return published }
     }
-    if try !isRemoved(file) {
+    if try isRemoved(file) {
+      noteRemoved(file)
+    } else {
       report.add(ArchiveFault(published, "is missing, and the manifest has no line about its removal"))
     }
     return nil
+  }
+
+  /// The retention has removed the file since the manifest was read.
+  private mutating func noteRemoved(_ file: ManifestFile) {
+    report.extent.files -= 1
+    report.extent.removedFiles += 1
+    report.extent.events -= file.count
   }
 
   /// Whether the retention has removed a file since.

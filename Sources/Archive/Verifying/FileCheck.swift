@@ -122,7 +122,7 @@ final class FileCheck {
         return ArchiveFault(linesName, line: number, "is not the line that was archived" + found(line))
       }
       tree.add(leaf, hasher)
-      return check(sequence: LineHead.sequence(of: line), number)
+      return checkHead(of: line, number)
     }
   }
 
@@ -136,8 +136,15 @@ final class FileCheck {
     return ": event \(sequence) is there, changed or in another's place"
   }
 
-  private func check(sequence: UInt64?, _ number: Int) -> ArchiveFault? {
-    guard let sequence else { return ArchiveFault(linesName, line: number, "is no record") }
+  /// What the line says of itself must fit what the manifest says of the file.
+  private func checkHead(of line: UnsafeRawBufferPointer, _ number: Int) -> ArchiveFault? {
+    guard let sequence = LineHead.sequence(of: line), let receivedAt = LineHead.receivedMoment(of: line) else {
+      return ArchiveFault(linesName, line: number, "is no record")
+    }
+    guard receivedAt >= file.receivedFrom, receivedAt <= file.receivedUntil else {
+      return ArchiveFault(
+        ArchiveFileName.manifest, "says that \(linesName) has no events of \(receivedAt), as its line \(number) is")
+    }
     let isInFile = sequence >= file.firstSequence && sequence <= file.lastSequence
     guard isInFile, lastSequence.map({ sequence > $0 }) ?? true else {
       return ArchiveFault(linesName, line: number, "has event \(sequence), which doesn't belong there")

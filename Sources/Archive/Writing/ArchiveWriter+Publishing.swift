@@ -15,15 +15,11 @@ extension ArchiveWriter {
     guard let part else { return nil }
     precondition(part.unsyncedBytes == 0, "lines that aren't synced can't be published")
     let file = part.entry(file: chain.files + 1)
-    do throws(FileError) {
-      try write(.file(file), at: now)
-      // From here on the manifest is right about it, and only the names are behind.
-      self.part = nil
-      isPublishing = true
-      try finishPublishing()
-    } catch {
-      throw .file(error)
-    }
+    try write(.file(file), at: now)
+    // From here on the manifest is right about it, and only the names are behind.
+    self.part = nil
+    isPublishing = true
+    try ArchiveError.wrapping { () throws(FileError) in try finishPublishing() }
     return Publication(file: file, head: head)
   }
 

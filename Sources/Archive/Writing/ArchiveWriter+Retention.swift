@@ -16,21 +16,19 @@ extension ArchiveWriter {
   /// Each gets a line in the manifest, and only once that is durable it goes: a hole would look like a theft.
   /// - Parameter moment: files whose newest `received_at` is before it go.
   public func removeFiles(before moment: Timestamp, at now: Timestamp, limit: Int = 100) throws(ArchiveError) -> Sweep {
-    do throws(FileError) {
+    let (old, isUnfinished) = try ArchiveError.wrapping { () throws(FileError) in
       try finishPublishing()
       try removeFilesWithTombstones()
-      let (old, isUnfinished) = try oldFiles(before: moment, limit: limit)
-      for file in old {
-        try write(.removed(ManifestRemoval(file: file.file, name: file.name)), at: now)
-        unremoved.append(file.name)
-      }
-      try removeFilesWithTombstones()
-      return Sweep(
-        files: old.count, bytes: old.reduce(0) { $0 + $1.contents.bytes + $1.contents.saltsBytes },
-        isUnfinished: isUnfinished)
-    } catch {
-      throw .file(error)
+      return try oldFiles(before: moment, limit: limit)
     }
+    for file in old {
+      try write(.removed(ManifestRemoval(file: file.file, name: file.name)), at: now)
+      unremoved.append(file.name)
+    }
+    try ArchiveError.wrapping { () throws(FileError) in try removeFilesWithTombstones() }
+    return Sweep(
+      files: old.count, bytes: old.reduce(0) { $0 + $1.contents.bytes + $1.contents.saltsBytes },
+      isUnfinished: isUnfinished)
   }
 
   private func removeFilesWithTombstones() throws(FileError) {

@@ -155,19 +155,17 @@ public final class ArchiveWriter {
   }
 
   /// Writes an entry behind the others, durably. After a failure ``recover()`` cuts it off again.
-  func write(_ content: ManifestEntry.Content, at now: Timestamp) throws(FileError) {
+  func write(_ content: ManifestEntry.Content, at now: Timestamp) throws(ArchiveError) {
     let entry = ManifestEntry(number: chain.entries + 1, at: now, previous: chain.head, content: content)
     let line = entry.line.bytes
-    try manifest.append(line)
-    try manifest.sync()
-    line.withUnsafeBytes { bytes in
-      var next = chain
-      do throws(ManifestFault) {
-        _ = try next.take(UnsafeRawBufferPointer(rebasing: bytes.dropLast()))
-      } catch {
-        preconditionFailure("a line that can't be read: \(error.detail)")
-      }
-      chain = next
+    // Nothing is written that wouldn't be read.
+    let next = try chain.following(line, in: manifest.path)
+    do throws(FileError) {
+      try manifest.append(line)
+      try manifest.sync()
+    } catch {
+      throw .file(error)
     }
+    chain = next
   }
 }

@@ -1,4 +1,4 @@
-/// SHA-256 from OpenSSL's libcrypto.
+/// What the program uses of OpenSSL's libcrypto: SHA-256, HMAC.
 #ifndef CCRYPTO_H
 #define CCRYPTO_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "CCryptoStream.h"
+#include "crypto_hmac.h"
 
 /// Writes the SHA-256 of `length` bytes to `digest`. Returns 1, or 0 when the library refused.
 int crypto_sha256(const void *bytes, size_t length, uint8_t digest[32]);

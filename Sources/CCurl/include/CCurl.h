@@ -23,10 +23,15 @@ typedef struct {
   long connect_timeout_ms;
   /// Null: the authorities that libcurl was built to trust.
   const char *ca_file;
+  /// PEM files; null: none. Both or neither.
+  const char *client_certificate;
+  const char *client_key;
   /// Null: connect to the URL's host.
   const char *unix_socket;
   /// Don't take a connection that is open already.
   int fresh_connection;
+  /// Connect straight to the host, whatever proxy the environment names.
+  int avoid_proxy;
 } client_request;
 
 /// What is known of a transfer that has ended.

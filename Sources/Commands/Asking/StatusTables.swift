@@ -42,7 +42,7 @@ enum StatusTables {
       text += ", \(SizeText.rounded(bytes))"
       if let most = log["max_bytes"]?.integer(as: Int.self) { text += " of \(SizeText.rounded(most))" }
     }
-    if let segments = log["segments"]?.integer(as: Int.self) { text += ", \(segments) segments" }
+    if let segments = log["segments"]?.integer(as: Int.self) { text += ", \(segments) \(segments == 1 ? "segment" : "segments")" }
     if let retained = log["retained_bytes"]?.integer(as: Int.self), retained > 0 {
       text += ", \(SizeText.rounded(retained)) kept for replay"
     }

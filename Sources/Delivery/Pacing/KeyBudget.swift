@@ -1,7 +1,9 @@
 /// How many events of one key may go upstream now. Shared by all lanes that send with the key.
 ///
-/// What was sent must be known after a crash too. So the record on disk is ahead of what is sent: it counts a *lease* of
-/// events as sent before they are, and whoever would send more than that writes it anew first.
+/// What was sent must be known after a crash too. So from half of the limit on, the record on disk is ahead of what is
+/// sent: it counts a *lease* of events as sent before they are, and whoever would send more than that writes it anew
+/// first. A key that isn't on record has half of its limit for one window after a crash: what has little to send costs no
+/// record.
 struct KeyBudget: Sendable {
   private(set) var count: SlidingCount
   private(set) var limit: LearntLimit
@@ -38,13 +40,26 @@ struct KeyBudget: Sendable {
     return count.room(for: min(events, limit), limit: limit, at: now)
   }
 
+  /// Whether the record has to tell of the key.
+  mutating func needsRecord(adding events: Int = 0, at now: ContinuousClock.Instant) -> Bool {
+    count.used(at: now) + events > limit.most / 2
+  }
+
   /// Whether so many may go without the record being written first.
-  func isOnRecord(_ events: Int) -> Bool { events <= leased }
+  mutating func isOnRecord(_ events: Int, at now: ContinuousClock.Instant) -> Bool {
+    events <= leased || !needsRecord(adding: events, at: now)
+  }
 
   /// What the record has to say: events that count, or may until it is written again. Leases them.
   mutating func lease(at now: ContinuousClock.Instant, atLeast events: Int = 0) -> Int {
     leased = max(leaseLength, events)
     return count.used(at: now) + leased
+  }
+
+  /// The record says nothing of the key.
+  mutating func lapse() -> Int {
+    leased = 0
+    return 0
   }
 
   /// What the record has to say when no more is sent.

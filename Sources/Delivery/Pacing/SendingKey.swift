@@ -45,15 +45,15 @@ final class SendingKey {
   ///
   /// - Parameter isLast: nothing more is sent; else a lease is on record too.
   func record(at now: ContinuousClock.Instant, isLast: Bool) -> UpstreamRecord.KeyRecord? {
-    let leases = !isLast && (wantsLease || budget?.count.isIdle(at: now) == false)
+    let leases = !isLast && (wantsLease || budget?.needsRecord(at: now) == true)
     wantsLease = false
-    let used = (leases ? budget?.lease(at: now) : budget?.close(at: now)) ?? 0
+    let used = (leases ? budget?.lease(at: now) : isLast ? budget?.close(at: now) : budget?.lapse()) ?? 0
     let installs = installs?.onRecord(at: now) ?? []
     return used > 0 || !installs.isEmpty ? UpstreamRecord.KeyRecord(key: id, used: used, installs: installs) : nil
   }
 
   /// More was taken than is on record.
-  var isLeaseOverdrawn: Bool { budget.map { $0.leased < 0 } ?? false }
+  func isLeaseOverdrawn(at now: ContinuousClock.Instant) -> Bool { budget?.isOnRecord(0, at: now) == false }
 
   /// The budgets that requests under way have taken from come back, one way or the other.
   func settle(_ events: Int, _ installs: [UInt64: Int]?, isCounted: Bool, at now: ContinuousClock.Instant) {

@@ -22,7 +22,10 @@ enum RetainedMark {
     return through
   }
 
+  /// A newer program's note is left as it is.
   static func write(_ through: UInt64, _ directory: String, _ disk: any Disk) throws(DiskError) {
+    let old = (try? disk.readWhole("\(directory)/\(fileName)", limit: 4096)).flatMap { try? JSONValue(parsing: $0) }
+    if let version: Int = old?["version"]?.integer(), version > Self.version { return }
     let json: JSONValue = [
       "format": .string(format), "version": JSONValue(version), "through": JSONValue(through),
     ]

@@ -34,7 +34,10 @@ public final class ReplayQueue: Sendable {
   let log: FileLog
   let subscription: FileSubscription
   let disk: any Disk
+  /// Held while it is written.
   private let journal: Mutex<ReplayJournal>
+  /// Dead letters that were put back, for whoever mustn't wait for the disk.
+  private let counts: Mutex<Tally>
 
   init(
     destination: String, directory: String, log: FileLog, subscription: FileSubscription, journal: ReplayJournal,
@@ -45,6 +48,7 @@ public final class ReplayQueue: Sendable {
     self.log = log
     self.subscription = subscription
     self.journal = Mutex(journal)
+    counts = Mutex(journal.putBack)
     self.disk = disk
   }
 
@@ -53,7 +57,7 @@ public final class ReplayQueue: Sendable {
   /// Bytes of the queue's files.
   public var sizeBytes: Int { log.statistics.sizeBytes }
   public var health: LogHealth { log.health }
-  var putBack: Tally { journal.withLock { $0.putBack } }
+  var putBack: Tally { counts.withLock { $0 } }
 
   /// What a crash left to be settled; call ``settle(putBack:)`` when it is. Nil when all is.
   public var unsettled: Unsettled? {
@@ -98,6 +102,7 @@ public final class ReplayQueue: Sendable {
       next.putBack.add(putBack)
       try next.write(directory, disk)
       journal = next
+      counts.withLock { $0 = next.putBack }
     }
   }
 

@@ -13,15 +13,24 @@ struct ReplayFiles: Sendable {
   private func jobs(of destination: String) -> String { "\(directory)/\(destination)/jobs" }
 
   /// Nil when there is none, or none that can be read.
+  ///
+  /// - Throws: when the disk won't, or a newer program wrote it.
   func read(_ id: String, of destination: String) throws(ReplayError) -> ReplayRecord? {
+    let path = "\(jobs(of: destination))/\(id).json"
+    let bytes: [UInt8]?
     do throws(FileError) {
-      guard let bytes = try system.readWhole("\(jobs(of: destination))/\(id).json", limit: 256 << 20) else {
-        return nil
-      }
-      return (try? JSONValue(parsing: bytes)).flatMap(ReplayRecord.init)
+      bytes = try system.readWhole(path, limit: 256 << 20)
     } catch {
       throw ReplayError(.failed, "the replay's record can't be read: \(error)")
     }
+    guard let json = bytes.flatMap({ try? JSONValue(parsing: $0) }) else { return nil }
+    if let version: Int = json["version"]?.integer(), version > ReplayRecord.version {
+      throw ReplayError(
+        .failed,
+        "\(path) has format version \(version), this program reads up to \(ReplayRecord.version): use the newer "
+          + "event-relay that wrote it")
+    }
+    return ReplayRecord(json)
   }
 
   func write(_ record: ReplayRecord) throws(ReplayError) {

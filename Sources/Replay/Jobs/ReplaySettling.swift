@@ -33,6 +33,12 @@ struct ReplaySettling {
   /// Settles what a crash left of a put.
   func recover() throws(ReplayError) {
     guard let unsettled = queue.unsettled else { return }
+    // What a failed sync has left on the disk shows at the next start.
+    if case .failed(let detail) = queue.health {
+      throw ReplayError(
+        .failed, "the queue of \(queue.destination) has failed (\(detail)): see to the disk, then start the relay again"
+      )
+    }
     guard let put = ReplayPut(unsettled.note, stored: unsettled.stored) else {
       throw ReplayError(
         .failed, "the journal of replays in \(queue.directory) can't be understood: was it written by another program?")

@@ -2,7 +2,6 @@ import Clocks
 import EventLog
 import EventsAPI
 import Ingest
-import JSON
 import Records
 
 /// Makes of a record's line the event that it was made of, with all that the log knows of an event.
@@ -23,6 +22,7 @@ final class RecordParser {
   private static let memberBytes = 9
 
   private let reader = EventsReader()
+  private let heads = RecordHeadReader()
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
   deinit { buffer.deallocate() }
@@ -30,20 +30,17 @@ final class RecordParser {
   /// Nil when the line is no record, or its event keeps the rules no longer.
   func parse(_ line: UnsafeRawBufferPointer) -> Record? {
     guard let range = RecordLines.eventRange(in: line) else { return nil }
-    let head = Array(line[..<(range.lowerBound - Self.memberBytes)]) + [UInt8(ascii: "}")]
-    guard let json = try? JSONValue(parsing: head), let sequence = json["seq"]?.integer(as: UInt64.self),
-      let app = json["app"]?.string, !app.isEmpty, app.utf8.count <= 64,
-      let receivedAt = json["received_at"]?.string.flatMap({ text in
-        Array(text.utf8).withUnsafeBytes { OccurredAt.parse($0) }
-      }), let kind = json["kind"]?.string.flatMap(EventKind.init(name:))
-    else { return nil }
+    guard let head = heads.read(UnsafeRawBufferPointer(rebasing: line[..<(range.lowerBound - Self.memberBytes)])) else {
+      return nil
+    }
     let bytes = copy(UnsafeRawBufferPointer(rebasing: line[range]))
-    guard var index = index(kind, bytes, receivedAt) else { return nil }
-    if json["occurred_at_used"] != nil { index.flags.insert(.clamped) }
+    guard var index = index(head.kind, bytes, head.receivedAt) else { return nil }
+    if head.isClamped { index.flags.insert(.clamped) }
     return Record(
       event: StoredEvent(
-        sequence: sequence, index: index, kind: kind, dialect: 0, receivedAt: receivedAt, appIndex: 0, offset: 0),
-      app: app, relay: json["relay"]?.string, bytes: bytes)
+        sequence: head.sequence, index: index, kind: head.kind, dialect: 0, receivedAt: head.receivedAt, appIndex: 0,
+        offset: 0),
+      app: head.app, relay: head.relay, bytes: bytes)
   }
 
   private func copy(_ event: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
@@ -69,15 +66,5 @@ final class RecordParser {
     }
     guard event.offset == 0, event.length == bytes.count else { return nil }
     return EventIndex(event, judgesTime: true)
-  }
-}
-
-extension EventKind {
-  init?(name: String) {
-    switch name {
-    case "event": self = .event
-    case "identify": self = .identify
-    default: return nil
-    }
   }
 }

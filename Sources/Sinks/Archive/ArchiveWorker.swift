@@ -107,15 +107,19 @@ final class ArchiveWorker: SinkWorker {
     let (batch, events) = (reader.batch, reader.batch.events)
     lines.removeAll()
     notes.removeAll(keepingCapacity: true)
-    var unwritten = skipArchived(events)
-    for index in unwritten..<events.endIndex {
+    var unwritten = events.startIndex
+    var newest = writer?.lastSequence
+    for index in events.indices {
       let event = events[index]
+      // In the archive already: after a crash, with a position from a backup, or sent again.
+      if let newest, event.sequence <= newest { continue }
       if mustBegin(event.receivedAt) {
         try write(events[unwritten..<index])
         unwritten = index
         try publish()
         try begin(at: event, now)
       }
+      newest = event.sequence
       let before = lines.count
       lines.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event))
       notes.append(
@@ -128,24 +132,16 @@ final class ArchiveWorker: SinkWorker {
     return true
   }
 
-  /// Notes the events that are in the archive already: after a crash, or with a position from a backup.
-  /// - Returns: where those begin that aren't.
-  private func skipArchived(_ events: [StoredEvent]) -> Int {
-    guard let archived = writer?.lastSequence else { return events.startIndex }
-    let first = events.firstIndex { $0.sequence > archived } ?? events.endIndex
-    reader.note(events[..<first])
-    return first
-  }
-
   private func mustBegin(_ receivedAt: Timestamp) -> Bool {
     guard let file = writer?.openFile else { return true }
     return rotation.isBehind(file, receivedAt)
   }
 
-  /// Writes the lines that were built, of these events.
+  /// Writes the lines that were built, and notes the events they are of, and those that need none.
   private func write(_ events: ArraySlice<StoredEvent>) throws(ArchiveFailure) {
-    guard !events.isEmpty else { return }
-    try archive { writer throws(ArchiveError) in try writer.append(lines.bytes, notes[...]) }
+    if !notes.isEmpty {
+      try archive { writer throws(ArchiveError) in try writer.append(lines.bytes, notes[...]) }
+    }
     lines.removeAll()
     notes.removeAll(keepingCapacity: true)
     reader.note(events)

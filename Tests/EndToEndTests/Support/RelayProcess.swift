@@ -56,13 +56,13 @@ final class RelayProcess: Sendable {
   /// Starts a relay and waits until it is ready.
   init(
     _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String...,
-    on disk: SmallDisk? = nil, openFiles: Int? = nil
+    on disk: SmallDisk? = nil, openFiles: Int? = nil, environment: [String: String] = [:]
   ) async throws {
     self.settings = settings
     let arguments = ["run", "--config", settings.write(in: directory)] + options
     let limit = openFiles.map { ["/bin/sh", "-c", "ulimit -n \($0); exec \"$@\"", "sh"] } ?? []
     let command = (disk?.command ?? []) + limit + [ChildProcess.eventRelay] + arguments
-    process = try ChildProcess(Array(command.dropFirst()), program: command[0])
+    process = try ChildProcess(Array(command.dropFirst()), program: command[0], environment: environment)
     guard await process.waitForLine(" ready") != nil else {
       throw TestFailure("the relay doesn't get ready:\n\(process.errorText)")
     }

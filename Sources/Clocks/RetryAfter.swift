@@ -1,10 +1,8 @@
-import Clocks
-
-/// How long an upstream asks to be left alone.
+/// How long another side asks to be left alone.
 public struct RetryAfter: Sendable, Equatable {
   /// From the answer on; never negative, at most ``delayMax``.
   public var delay: Duration
-  /// The upstream asked for more: worth a line in the log, since its clock may be wrong.
+  /// The other side asked for more: worth a line in the log, since its clock may be wrong.
   public var wasCut: Bool
 
   public static let delayMax: Duration = .seconds(3600)

@@ -1,18 +1,17 @@
 import Foundation
 import Synchronization
-import TestSupport
 
 /// A server on plain sockets that does what a test tells it to, wrong things above all.
-final class ScriptedServer: Sendable {
-  let port: Int
-  let socketPath: String?
+public final class ScriptedServer: Sendable {
+  public let port: Int
+  public let socketPath: String?
   /// Heads and bodies of the requests, as they came.
-  let requests = Fact<[ScriptedConnection.Request]>([])
-  let connections = Fact<Int>(0)
+  public let requests = Fact<[ScriptedConnection.Request]>([])
+  public let connections = Fact<Int>(0)
   private let listener: Int32
 
   /// - Parameter script: runs for each connection, on a thread of its own, with the number of the connection, from 1.
-  init(unix path: String? = nil, _ script: @escaping @Sendable (ScriptedConnection, Int) -> Void) {
+  public init(unix path: String? = nil, _ script: @escaping @Sendable (ScriptedConnection, Int) -> Void) {
     socketPath = path
     let descriptor = socket(path == nil ? AF_INET : AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     if let path {
@@ -47,7 +46,7 @@ final class ScriptedServer: Sendable {
 
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  var url: String { "http://127.0.0.1:\(port)/v1/events" }
+  public var url: String { "http://127.0.0.1:\(port)/v1/events" }
 
   /// Binds to a port that the kernel chooses.
   private static func bindLoopback(_ descriptor: Int32) -> Int {
@@ -74,7 +73,7 @@ final class ScriptedServer: Sendable {
   }
 
   /// A port where nobody listens.
-  static func deadPort() -> Int {
+  public static func deadPort() -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     return bindLoopback(descriptor)
@@ -82,13 +81,13 @@ final class ScriptedServer: Sendable {
 }
 
 /// One connection of a scripted server, on its own thread: everything here blocks.
-final class ScriptedConnection: Sendable {
-  struct Request: Sendable {
-    var head: String
-    var body: [UInt8]
+public final class ScriptedConnection: Sendable {
+  public struct Request: Sendable {
+    public var head: String
+    public var body: [UInt8]
 
     /// Lower case, without the request line.
-    var headerNames: [String] {
+    public var headerNames: [String] {
       head.split(separator: "\r\n").dropFirst().map { $0.split(separator: ":")[0].lowercased() }
     }
   }
@@ -103,7 +102,7 @@ final class ScriptedConnection: Sendable {
   }
 
   /// The next request; nil when the client has closed.
-  func readRequest() -> Request? {
+  public func readRequest() -> Request? {
     var bytes: [UInt8] = []
     let mark = Array("\r\n\r\n".utf8)
     var headEnd: Int?
@@ -126,7 +125,7 @@ final class ScriptedConnection: Sendable {
   }
 
   /// Some bytes; nil when the client has closed.
-  func read(atMost count: Int) -> [UInt8]? {
+  public func read(atMost count: Int) -> [UInt8]? {
     var chunk = [UInt8](repeating: 0, count: count)
     let got = recv(descriptor, &chunk, count, 0)
     return got > 0 ? Array(chunk[..<got]) : nil
@@ -134,10 +133,10 @@ final class ScriptedConnection: Sendable {
 
   /// False when the client has closed.
   @discardableResult
-  func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+  public func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
   @discardableResult
-  func write(_ bytes: [UInt8]) -> Bool {
+  public func write(_ bytes: [UInt8]) -> Bool {
     var sent = 0
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes {
@@ -149,19 +148,19 @@ final class ScriptedConnection: Sendable {
     return true
   }
 
-  func answer(_ status: String = "200 OK", _ body: String = "{}", headers: [String] = []) {
+  public func answer(_ status: String = "200 OK", _ body: String = "{}", headers: [String] = []) {
     let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + headers + ["", ""]
     write(lines.joined(separator: "\r\n") + body)
   }
 
   /// Closes with a reset.
-  func reset() {
+  public func reset() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     close()
   }
 
-  func close() {
+  public func close() {
     guard isOpen.exchange(false, ordering: .relaxed) else { return }
     Foundation.close(descriptor)
   }
@@ -169,7 +168,7 @@ final class ScriptedConnection: Sendable {
 
 extension ScriptedServer {
   /// Answers everything.
-  static func agreeable() -> ScriptedServer {
+  public static func agreeable() -> ScriptedServer {
     ScriptedServer { connection, _ in
       while connection.readRequest() != nil { connection.answer() }
     }

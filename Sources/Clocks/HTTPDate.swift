@@ -1,5 +1,3 @@
-import Clocks
-
 /// Dates as HTTP writes them, in the three forms of RFC 9110, letters in any case:
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
 enum HTTPDate {
