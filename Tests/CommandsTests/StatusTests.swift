@@ -47,7 +47,7 @@ import Testing
         raw          ndjson    running        0       -         20     0        0     0  -
 
         DESTINATION  APP  STATE    WAITING  EVENTS/S  PARKED INSTALLS  DRAINS IN  RETRY AT
-        upstream     ios  waiting       12       2.5                3     1h23m  -
+        upstream     ios  waiting       12       2.5                3      1h23m  -
 
         upstream: the upstream said [2J wait
         upstream: last error: HTTP 503

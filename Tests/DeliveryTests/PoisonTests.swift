@@ -89,7 +89,7 @@ struct PoisonTests {
     let before = scene.upstream.sent.count
     // A request ends when the test says so; by then all that may go beside it is under way.
     scene.upstream.answers { _ in .hold }
-    scene.simulation.advance(by: .seconds(600))
+    scene.simulation.advance(atMost: .seconds(600)) { scene.upstream.inFlight > 0 }
     #expect(scene.upstream.inFlight == 1)
     for _ in 0..<1000 where life.status.pending.events > 0 {
       scene.upstream.release()
