@@ -6,10 +6,10 @@ import HTTPClient
 import JSON
 import Records
 
-/// Sends each app's events upstream in order, one request at a time for each app; lives on the HTTP client's thread.
+/// Sends each app's events upstream, each install's in order; lives on the HTTP client's thread.
 ///
-/// A lane goes `resting → queued → inFlight → resting`. What it does next is decided by ``DeliveryState``; here it is
-/// done. A lane that waits holds no batch and no body: another try reads the same events from the log again.
+/// What a lane does next is decided by ``DeliveryState``; here it is done. A lane that waits holds no batch and no body:
+/// another try reads the same events from the log again, by their numbers.
 actor UpstreamEngine {
   /// Requests under way over all lanes.
   static let inFlightMax = 64
@@ -26,6 +26,7 @@ actor UpstreamEngine {
 
   enum Timer {
     case lane(DeliveryLane)
+    case key(SendingKey)
     case commit
     case open
     case flush(Int)
@@ -58,6 +59,10 @@ actor UpstreamEngine {
   var isStopped = false
   var lanes: [Lane: DeliveryLane] = [:]
   var queue = LaneQueue()
+  var sendingKeys: [String: SendingKey] = [:]
+  /// For events that join a batch which holds others already.
+  let scratch = EventBatch()
+  var nextFlight = 0
   var pool = BufferPool()
   var inFlight = 0
   var inFlightBytes = 0
@@ -70,6 +75,8 @@ actor UpstreamEngine {
   var nextFlush = 0
   /// Who waits until nothing is in flight.
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  /// When this life began.
+  let began: ContinuousClock.Instant
   let deadLetterLines: RecordLines
   /// Since when the upstream can't be reached.
   var outageSince: ContinuousClock.Instant?
@@ -81,7 +88,8 @@ actor UpstreamEngine {
     self.opening = opening
     record = opening.record
     committedDeadLetters = opening.record.deadLetters
-    lastCommit = context.scheduler.now
+    began = context.scheduler.now
+    lastCommit = began
     commitNotBefore = lastCommit
     deadLetterLines = RecordLines(relay: context.relay)
   }
@@ -114,6 +122,7 @@ actor UpstreamEngine {
       if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
       opening.mustCommit = false
       try context.deadLetters.recover(UpstreamContext.destination, mark: record.deadLetters)
+      try beginLife()
     } catch {
       let reason = (error as? LogError)?.description ?? (error as? FileError)?.description ?? "\(error)"
       context.logger.error(
@@ -135,15 +144,21 @@ actor UpstreamEngine {
   private func restoreLanes() {
     for waiting in record.lanes {
       let lane = lane(waiting.isReplayed ? .replayed(waiting.app) : .app(waiting.app), app: waiting.app)
-      lane.state = DeliveryState(restored: waiting, now: now, wallNow: context.clock.now)
+      lane.state = DeliveryState(
+        restored: waiting, concurrency: context.configuration.concurrency, now: now, wallNow: context.clock.now)
+      lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
+      if waiting.isAsked, let key = context.keys.upstreamKey(ofApp: waiting.app) {
+        sendingKey(key).ask(lane.state.delay)
+      }
     }
   }
 
   func lane(_ place: Lane, app: String) -> DeliveryLane {
     if let lane = lanes[place] { return lane }
-    let lane = DeliveryLane(place, app: app)
+    let lane = DeliveryLane(
+      place, app: app, state: DeliveryState(concurrency: context.configuration.concurrency))
     lanes[place] = lane
     return lane
   }
@@ -158,16 +173,16 @@ actor UpstreamEngine {
     for lane in subscription.readyLanes() { consider(lane) }
   }
 
-  /// Looks again at the lanes that had no key.
+  /// Looks again at the lanes that had no key, and at those whose key was refused.
   func keysChanged() {
-    for lane in lanes.values where lane.isKeyless { consider(lane) }
+    for lane in lanes.values where lane.isKeyless || lane.state.breaker.refusals > 0 { consider(lane) }
     pump()
   }
 
   /// Lets lanes send while there is room, and sets the timer.
   func pump() {
     while !isDraining, !isStopped, inFlight < Self.inFlightMax, inFlightBytes < Self.inFlightBytesMax,
-      let lane = queue.popFirst()
+      let lane = nextInQueue()
     {
       launch(lane)
     }
@@ -198,11 +213,16 @@ actor UpstreamEngine {
         guard lane.timer == entry.deadline else { continue }
         lane.timer = nil
         consider(lane)
+      case .key(let key):
+        guard key.timer == entry.deadline else { continue }
+        key.timer = nil
+        serve(key)
       case .commit: break
       case .open: open()
       case .flush(let id): finishFlush(id)
       case .limits:
         context.deadLetters.enforceLimits()
+        forgetIdleKeys()
         timers.add(now + Self.limitsInterval, .limits)
       case .stop: resumeIdleWaiters()
       }

@@ -69,7 +69,11 @@ public final class Daemon: Sendable {
       announce(listeners, storage, standIn)
       manager.ready()
       let watchdog = Watchdog(manager) { listeners.isLive }
-      let housekeeping = Housekeeping { storage.apps.forgetIdle(hasPending: destinations.isOwed) }
+      let housekeeping = Housekeeping {
+        storage.apps.forgetIdle(hasPending: destinations.isOwed)
+        destinations.clampGuard.check()
+      }
+      destinations.clampGuard.check()
 
       await serve(signals, listeners)
 

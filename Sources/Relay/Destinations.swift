@@ -20,6 +20,7 @@ final class Destinations: Sendable {
   let all: [any Destination]
   let upstream: UpstreamDestination
   let deadLetters: DeadLetterStore
+  let clampGuard: ClampGuard
   private let upstreamSubscription: any Subscription
   private let client: HTTPClientLoop
 
@@ -34,6 +35,7 @@ final class Destinations: Sendable {
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       logger: daemon.logger)
     upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
+    clampGuard = ClampGuard(upstreamSubscription, clock: daemon.clock, logger: daemon.logger)
     upstream = UpstreamDestination(
       // (The stand-in has another port at each start, and a data directory of its own: it's still the same upstream.)
       configuration: UpstreamConfiguration(
@@ -129,7 +131,13 @@ extension UpstreamConfiguration {
       url: url, linger: upstream.linger, maxBatchEvents: upstream.maxBatchEvents, maxBatchBytes: upstream.maxBatchBytes,
       timeout: upstream.timeout, connectTimeout: upstream.connectTimeout, caFile: upstream.caFile,
       retry: Retry(initial: upstream.retry.initial, max: upstream.retry.max, jitter: upstream.retry.jitter),
-      adoptsWaitingEvents: adopts)
+      rateLimit: RateLimit(
+        events: upstream.rateLimit.eventsPerMinute, eventsPerInstall: upstream.rateLimit.perInstallPerMinute,
+        margin: upstream.rateLimit.margin),
+      concurrency: upstream.concurrency,
+      onRefusedKey: upstream.onRefusedKey == .hold ? .hold : .deadLetter,
+      onExpired: upstream.onExpired == .send ? .send : .deadLetter,
+      order: upstream.order == .arrival ? .arrival : .oldestFirst, adoptsWaitingEvents: adopts)
   }
 }
 

@@ -128,7 +128,8 @@ final class RelayFacts: Sendable {
         ingestAddresses: ingest.addresses.map(\.description), isDraining: intake.gate.isClosed,
         adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
-        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters))
+        destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
+        clampingBeginsAt: destinations.clampGuard.beginsAt))
   }
 
   func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }

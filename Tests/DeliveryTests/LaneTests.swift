@@ -17,7 +17,10 @@ struct LaneTests {
 
   @Test("one blocked app of a thousand delays none of the others")
   func thousand() async {
-    for app in 0..<1000 { scene.store([app], app: "app-\(app)") }
+    for app in 0..<1000 {
+      scene.keys.set("app-\(app)", "aso_wk_\(app)")
+      scene.store([app], app: "app-\(app)")
+    }
     scene.upstream.answers { $0.numbers == [500] ? .error(429, "rate_limited", retryAfter: "60") : .accepted($0) }
     let life = await scene.start()
     scene.simulation.advance(by: .seconds(1))

@@ -63,6 +63,16 @@ final class ReplayableSubscription: Subscription {
     return try subscription.read(lane, limit: limit, into: batch)
   }
 
+  func read(
+    _ lane: Lane, again ranges: [ClosedRange<UInt64>], limit: ReadLimit, into batch: EventBatch
+  ) throws(LogError) -> Bool {
+    guard let (subscription, lane) = place(of: lane) else {
+      batch.removeAll()
+      return false
+    }
+    return try subscription.read(lane, again: ranges, limit: limit, into: batch)
+  }
+
   func rewind(_ lane: Lane) {
     if let (subscription, lane) = place(of: lane) { subscription.rewind(lane) }
   }
@@ -91,6 +101,11 @@ final class ReplayableSubscription: Subscription {
     let count = try main.pendingEvents(datedBefore: moment)
     guard let queue, let again = try queue.subscription.pendingEvents(datedBefore: moment) else { return count }
     return count.map { $0 + again }
+  }
+
+  func earliestPendingDate() throws(LogError) -> Timestamp? {
+    let dates = [try main.earliestPendingDate(), try queue?.subscription.earliestPendingDate()]
+    return dates.compactMap { $0 }.min()
   }
 
   // MARK: The books
