@@ -54,19 +54,16 @@ struct LaneTests {
   func hanging() async {
     for app in 0..<8 {
       scene.keys.set("hangs-\(app)", "aso_wk_hangs")
-      for number in 0..<400 { scene.store([app * 1000 + number], app: "hangs-\(app)", install: UInt64(number)) }
+      for number in 0..<600 { scene.store([app * 1000 + number], app: "hangs-\(app)", install: UInt64(number)) }
     }
     var configuration = Scene.configuration()
     configuration.maxBatchEvents = 10
     configuration.concurrency = 8
+    scene.upstream.answers { sent in
+      sent.key == "aso_wk_hangs" && sent.numbers.contains { $0 % 1000 >= 400 } ? .hold : .accepted(sent)
+    }
     let life = await scene.start(configuration)
     #expect(life.ledger.settled == Tally(.delivered, 3200))
-    scene.upstream.answers { $0.key == "aso_wk_hangs" ? .hold : .accepted($0) }
-    for app in 0..<8 {
-      for number in 400..<600 { scene.store([app * 1000 + number], app: "hangs-\(app)", install: UInt64(number)) }
-    }
-    life.subscription.progress()
-    scene.simulation.settle()
     #expect((UpstreamEngine.inFlightMax / 2...UpstreamEngine.inFlightMax * 3 / 4).contains(scene.upstream.inFlight))
     for app in 0..<20 { scene.store(10_000 + app * 100..<10_100 + app * 100, app: "app-\(app)") }
     life.subscription.progress()

@@ -18,6 +18,8 @@ struct RelaySettings: Sendable {
   var retry = "initial: 50ms, max: 200ms, jitter: 0%"
   /// Off unless a test is about it.
   var rateLimit = "events_per_minute: 0, per_install_per_minute: 0"
+  /// `hold`, or `dead_letter` where all that the upstream refuses is to be given up.
+  var onRefusedKey = "hold"
   var hasSink = true
   /// Short, since most tests end with an upstream that takes nothing.
   var grace = "500ms"
@@ -37,6 +39,7 @@ struct RelaySettings: Sendable {
       timeout: \(timeout)
       retry: { \(retry) }
       rate_limit: { \(rateLimit) }
+      on_refused_key: \(onRefusedKey)
     \(hasSink ? "sinks: [{ name: raw, type: ndjson, path: ./events/%Y/%m/%d.ndjson }]" : "")
     shutdown: { grace: \(grace) }
     \(further)
