@@ -104,6 +104,6 @@ final class SendingKey {
   }
 
   func isIdle(at now: ContinuousClock.Instant) -> Bool {
-    waiters.isEmpty && budget?.count.isIdle(at: now) ?? true && asked.map { $0.until <= now } ?? true
+    waiters.isEmpty && underWay == 0 && budget?.count.isIdle(at: now) ?? true && asked.map { $0.until <= now } ?? true
   }
 }
