@@ -16,7 +16,8 @@ final class ArchiveWorker: SinkWorker {
   static let syncBytes = 8 << 20
   /// How often the files are looked for under their names, and the disk's free space asked about.
   static let lookInterval: Duration = .seconds(1)
-  static let readLimit = ReadLimit(events: 1000, bytes: 256 * 1024)
+  /// Small: what is read is compressed and hashed at one go.
+  static let readLimit = ReadLimit(events: 100, bytes: 64 * 1024)
 
   let reader: SinkReader
   let place: ArchiveWriter.Place

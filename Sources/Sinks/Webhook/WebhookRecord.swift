@@ -6,13 +6,14 @@ import Records
 /// What a webhook commits with its position, in one atomic write: the batch at the front, how its sending goes, and how far
 /// its dead letters belong to the position.
 ///
-/// `{"version":1,"batch":{"first":1,"last":100,"count":98,"replayed":false,"at_ms":1792757071512},"trying":{…},"dead_letters":{…}}`
+/// `{"version":1,"batch":{"first":1,"last":100,"count":98,"replayed":false,"at_ms":1792757071512},
+/// "plan":{"through":2100,"max_events":100,"at_ms":1792757071512},"trying":{…},"dead_letters":{…}}`
 struct WebhookRecord: Sendable, Equatable {
   static let version = 1
   /// No wait is longer, whatever the record says.
   private static let waitMax: Int64 = 7 * 86_400_000
 
-  /// Which events were put together to one request. On record before the request first goes out, so that whoever reads
+  /// Which events were put together to one request, where the plan doesn't say it. On record before the request first goes out, so that whoever reads
   /// them again after a crash makes the same bytes of them, and the same id.
   struct Batch: Sendable, Equatable {
     var first, last: UInt64
@@ -38,6 +39,8 @@ struct WebhookRecord: Sendable, Equatable {
   }
 
   var batch: Batch?
+  /// How what comes after it is put together.
+  var plan: WebhookPlan?
   var trying: Trying?
   var deadLetters: FileMark?
 
@@ -46,7 +49,8 @@ struct WebhookRecord: Sendable, Equatable {
   var json: JSONValue {
     [
       "version": JSONValue(Self.version), "batch": batch.map(Self.json(of:)) ?? .null,
-      "trying": trying.map(Self.json(of:)) ?? .null, "dead_letters": deadLetters?.json ?? .null,
+      "plan": plan?.json ?? .null, "trying": trying.map(Self.json(of:)) ?? .null,
+      "dead_letters": deadLetters?.json ?? .null,
     ]
   }
 
@@ -63,6 +67,7 @@ struct WebhookRecord: Sendable, Equatable {
           + "run the program that wrote it, or a newer one")
     }
     batch = json["batch"].flatMap(Self.batch)
+    plan = json["plan"].flatMap { WebhookPlan($0) }
     trying = json["trying"].flatMap(Self.trying)
     deadLetters = json["dead_letters"].flatMap { FileMark($0) }
   }

@@ -15,7 +15,11 @@ extension WebhookWorker {
     let before = state
     let consequence = state.answered(verdict, options.retry, now: now, wallNow: clock.now, roll: roll())
     if let detail = state.notice?.detail { lastError = detail }
-    needsCommit = true
+    // Waits are on record at once; a delivery soon enough.
+    if consequence != .delivered {
+      recordBounds()
+      needsCommit = true
+    }
     tell(verdict, consequence, before, now)
     switch consequence {
     case .delivered: settle(.delivered)
@@ -63,7 +67,7 @@ extension WebhookWorker {
     body.removeAll()
     lingerUntil = nil
     phase = .gathering
-    needsCommit = true
+    hasSettled = true
   }
 
   /// Makes what is acknowledged durable, with the batch at the front and how its sending goes.
@@ -76,7 +80,7 @@ extension WebhookWorker {
       throw .log(error)
     }
     committedDeadLetters = record?.deadLetters
-    needsCommit = false
+    noteCommit()
   }
 
   /// Nothing of what a receiver says goes to the log: it may quote events.

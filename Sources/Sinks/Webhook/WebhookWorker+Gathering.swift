@@ -23,6 +23,8 @@ extension WebhookWorker {
       state.forgetBatch()
     }
     self.record = record
+    if record.batch != nil, case .gathering = phase { self.record?.plan = nil }
+    isPlanRestored = self.record?.plan != nil
     committedDeadLetters = record.deadLetters
     if case .gathering = phase { self.record?.batch = nil }
   }
@@ -58,8 +60,9 @@ extension WebhookWorker {
           closeNow()
           return nil
         }
-        if needsCommit { try commit() }
-        return .wait(until: lingerUntil ?? now + Self.idleInterval)
+        if needsCommit || (settles && hasSettled) { try commit() }
+        let due = hasSettled ? commitDue : now + Self.idleInterval
+        return .wait(until: min(lingerUntil ?? due, due))
       }
       guard addRead(now) else {
         closeNow()
@@ -77,7 +80,12 @@ extension WebhookWorker {
   /// The other lane has events: they don't linger for this one's.
   private var othersWait: Bool { context.subscription.pending(reader.lane.counterpart).events > 0 }
 
-  private var isFull: Bool { body.count >= options.maxBatchEvents || body.length >= Self.bodyBytesEnough }
+  private var isFull: Bool { body.count >= eventsMax || body.length >= Self.bodyBytesEnough }
+
+  /// Events that a batch may hold. What an earlier run may have sent is cut as that run cut it.
+  private var eventsMax: Int {
+    isPlanRestored ? record?.plan?.eventsMax ?? options.maxBatchEvents : options.maxBatchEvents
+  }
 
   /// Adds what was read to the body; false when not all of it has room.
   private func addRead(_ now: ContinuousClock.Instant) -> Bool {
@@ -89,7 +97,7 @@ extension WebhookWorker {
     reader.noteRest(wanted: events.count)
     if body.isEmpty {
       // Nobody wants any of it: it is off the books now, so that the log needn't keep it.
-      if reader.acknowledge() { needsCommit = true }
+      if reader.acknowledge() { hasSettled = true }
     } else if lingerUntil == nil, let first = events.first {
       // The wall clock may have jumped since: never longer than the whole linger.
       lingerUntil = now + max(options.linger - max(clock.now - first.receivedAt, .zero), .zero)
@@ -100,7 +108,7 @@ extension WebhookWorker {
   /// What may still be read into the body: lines are longer than their events.
   private var limit: ReadLimit {
     let room = Self.bodyBytesMax - body.length - WebhookBody.lineBytesLikelyMax
-    return ReadLimit(events: options.maxBatchEvents - body.count, bytes: max(1, min(room, Self.readBytesMax)))
+    return ReadLimit(events: eventsMax - body.count, bytes: max(1, min(room, Self.readBytesMax)))
   }
 
   private func add(_ event: StoredEvent) -> Bool {
@@ -120,13 +128,47 @@ extension WebhookWorker {
   }
 
   private func closeNow() {
-    let moment = clock.now
     guard let range = body.range else { return }
-    record?.batch = WebhookRecord.Batch(
-      first: range.lowerBound, last: range.upperBound, count: body.count, isReplayed: reader.lane.isReplayed,
-      at: moment)
+    if let moment = plannedMoment(of: range) { return close(at: moment) }
+    let moment = clock.now
+    record?.batch = batch(of: range, at: moment)
+    if !reader.lane.isReplayed {
+      record?.plan = WebhookPlan(after: range.upperBound, eventsMax: options.maxBatchEvents, at: moment)
+      isPlanRestored = false
+    }
     needsCommit = true
     close(at: moment)
+  }
+
+  /// Puts the batch at the front on record by its bounds, if it was by plan.
+  func recordBounds() {
+    guard record?.batch == nil, let range = body.range, let plan = record?.plan else { return }
+    record?.batch = batch(of: range, at: plan.at)
+  }
+
+  /// Nothing is sent by the plan any more: what comes next is put together anew, and gets its own moment.
+  func endPlan() {
+    guard record?.plan != nil, !isPlanRestored else { return }
+    switch phase {
+    case .ready, .inFlight, .burying: recordBounds()
+    case .gathering: break
+    }
+    record?.plan = nil
+    needsCommit = true
+  }
+
+  private func batch(of range: ClosedRange<UInt64>, at moment: Timestamp) -> WebhookRecord.Batch {
+    WebhookRecord.Batch(
+      first: range.lowerBound, last: range.upperBound, count: body.count, isReplayed: reader.lane.isReplayed, at: moment
+    )
+  }
+
+  /// The moment that the plan on record gives the batch; nil when it says nothing of it, and its bounds must be on record.
+  private func plannedMoment(of range: ClosedRange<UInt64>) -> Timestamp? {
+    guard let plan = record?.plan, !reader.lane.isReplayed, body.length < Self.bodyBytesEnough,
+      plan.covers(range, count: body.count), isPlanRestored || plan.isFresh(at: clock.now)
+    else { return nil }
+    return plan.at
   }
 
   private func close(at moment: Timestamp) {
@@ -150,6 +192,9 @@ extension WebhookWorker {
       state.forgetBatch()
       record?.batch = nil
     }
+    // (It counts from where the position was.)
+    record?.plan = nil
+    isPlanRestored = false
     do throws(LogError) {
       try reader.dropBehind()
     } catch {

@@ -7,9 +7,10 @@ import Records
 
 /// Posts a webhook's events, a batch at a time and in order: what the sink's thread does, without the thread.
 ///
-/// At least once, each batch under one id: which events a batch holds is committed, together with the acknowledgement of
-/// the one before, before its first attempt; whoever takes it up after a crash reads the same events and makes the same
-/// bytes of them. See ``WebhookState`` for when it is tried again, and <doc:Webhook> for what a receiver sees.
+/// At least once, each batch under one id: before its first attempt it is on record which events a batch holds, by its
+/// bounds or by the rule that it was cut by (see ``WebhookPlan``); whoever takes it up after a crash reads the same events
+/// and makes the same bytes of them. See ``WebhookState`` for when it is tried again, and <doc:Webhook> for what a receiver
+/// sees.
 ///
 /// Not thread-safe; lives on the sink's thread. Never waits for the network: an answer wakes the thread.
 final class WebhookWorker: SinkWorker {
@@ -23,6 +24,8 @@ final class WebhookWorker: SinkWorker {
   /// How often a webhook that waits looks whether it is too far behind.
   static let lookInterval: Duration = .seconds(1)
   static let idleInterval: Duration = .seconds(60)
+  /// What is delivered is on record so long afterwards: until then a crash has it sent again, under the same ids.
+  static let commitInterval: Duration = .milliseconds(100)
   static let connectTimeoutMax: Duration = .seconds(10)
   /// Bytes of an answer's body that are read: its status is what counts.
   static let answerBytesMax = 64 * 1024
@@ -55,8 +58,16 @@ final class WebhookWorker: SinkWorker {
   var record: WebhookRecord?
   /// The dead letters' file that is on record on disk.
   var committedDeadLetters: FileMark?
-  /// The record on disk, or the position, is older than what is here.
+  /// What is here has to be on disk before anything is sent, or before a wait.
   var needsCommit = false
+  /// Something was acknowledged since the last commit.
+  var hasSettled = false
+  /// The step's moment.
+  private var steppedAt = ContinuousClock.now
+  /// When what is acknowledged is committed at the latest.
+  private(set) var commitDue = ContinuousClock.now
+  /// The plan that is on record is of an earlier run, and batches by it may have been sent.
+  var isPlanRestored = false
   /// Nothing waits.
   var isIdle = false
   /// When the gathered events have waited enough for more.
@@ -94,6 +105,7 @@ final class WebhookWorker: SinkWorker {
   var logger: Logger { context.logger }
 
   func step(now: ContinuousClock.Instant, settles: Bool) -> SinkStep {
+    steppedAt = now
     if let pausedUntil, now < pausedUntil { return .rest(until: pausedUntil) }
     do throws(WebhookFailure) {
       try openIfNeeded(now)
@@ -106,6 +118,7 @@ final class WebhookWorker: SinkWorker {
   }
 
   private func work(_ now: ContinuousClock.Instant, _ settles: Bool) throws(WebhookFailure) -> SinkStep {
+    if hasSettled, now >= commitDue { try commit() }
     switch phase {
     case .inFlight(let flight):
       guard let result = flight.result else { return .busy(until: max(flight.deadline, now + Self.lookInterval)) }
@@ -120,7 +133,7 @@ final class WebhookWorker: SinkWorker {
     if reader.isTooFarBehind { try dropBehind() }
     if let moment = state.isGone ? now + Self.idleInterval : state.mayAttempt(at: now) {
       // Waits are on record, so that a restart doesn't begin anew with them.
-      if needsCommit { try commit() }
+      if needsCommit || hasSettled { try commit() }
       return .rest(until: reader.isBounded ? min(moment, now + Self.lookInterval) : moment)
     }
     if case .gathering = phase, let step = try gather(now, settles) {
@@ -156,6 +169,12 @@ final class WebhookWorker: SinkWorker {
       + WebhookSignature.headers(id: id, moment: clock.now, body: body.bytes, secrets: options.secrets)
   }
 
+  func noteCommit() {
+    needsCommit = false
+    hasSettled = false
+    commitDue = steppedAt + Self.commitInterval
+  }
+
   func reloaded() { state.reloaded() }
 
   func finish() {
@@ -163,8 +182,9 @@ final class WebhookWorker: SinkWorker {
       if case .inFlight(let flight) = phase {
         if let result = flight.result { take(result, of: flight, .now) } else { flight.cancel() }
       }
+      endPlan()
       if case .burying(let burial) = phase { try bury(burial) }
-      if needsCommit { try commit() }
+      if needsCommit || hasSettled { try commit() }
     } catch {
       _ = noteFailure(error, .now)
     }

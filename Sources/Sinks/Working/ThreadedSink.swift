@@ -9,13 +9,16 @@ import Threads
 ///
 /// All the worker's work happens on that one thread; a disk that hangs holds up nobody else.
 final class ThreadedSink: Destination {
-  /// Events are gathered so long before they are written, when they come one after the other.
-  static let gatherInterval: Duration = .milliseconds(50)
+  /// Events are gathered so long before they are written, when they come one after the other: short, so that what is then
+  /// done at one go is little.
+  static let gatherInterval: Duration = .milliseconds(5)
   /// The work is shallow, and each sink has a thread.
   private static let stackBytes = 512 * 1024
   /// A sink compresses and hashes in bursts of milliseconds. Whoever takes requests in goes first: what a sink does can wait,
   /// an answer can't.
   private static let niceness: Int32 = 10
+  /// Steps without a pause between them from which on the sink has a backlog, and catches up as fast as it can.
+  static let backlogSteps = 50
   /// How long after its deadline `stop` still waits for the worker to finish.
   static let stopGrace: Duration = .seconds(2)
 
@@ -100,6 +103,8 @@ final class ThreadedSink: Destination {
 extension ThreadedSink {
   private func run() {
     let worker = makeWorker(SinkWake { [weak self] in self?.hurry() })
+    // Steps in a row that left more to do.
+    var streak = 0
     while true {
       let now = ContinuousClock.now
       isUrgent.store(false, ordering: .sequentiallyConsistent)
@@ -112,9 +117,13 @@ extension ThreadedSink {
       if isReloaded { worker.reloaded() }
       let next = worker.step(now: now, settles: settles)
       publish(worker.condition)
+      streak = next == .again ? streak + 1 : 0
       switch next {
       case .again:
         if let deadline, now >= deadline { return end(worker) }
+        // As long as it keeps up it leaves others as much of the processor as it takes: a thread that wants to take in a
+        // request may have to wait until this one sleeps.
+        if !settles, streak < Self.backlogSteps { sleep(from: now, until: .now + (.now - now), minding: false) }
       case .wait(let moment):
         if deadline != nil { return end(worker) }
         sleep(from: now, until: moment)

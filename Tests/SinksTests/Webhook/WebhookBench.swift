@@ -74,9 +74,13 @@ final class WebhookBench {
     if let moment = worker.state.mayAttempt(at: now) { pass(moment - now) }
   }
 
-  /// Answers the request under way, and goes on.
+  /// Answers the request under way after so long, and goes on.
   @discardableResult
-  func answer(_ status: Int, _ body: String = "", headers: [(name: String, value: String)] = []) -> SinkStep {
+  func answer(
+    _ status: Int, _ body: String = "", headers: [(name: String, value: String)] = [],
+    after: Duration = WebhookWorker.commitInterval
+  ) -> SinkStep {
+    pass(after)
     receiver.answer(.success(HTTPAnswer(status: status, headers: headers, body: Array(body.utf8))))
     return run()
   }

@@ -41,11 +41,13 @@ struct WebhookPropertyTests {
 
     func step() {
       switch Int.random(in: 0..<14, using: &random) {
-      case 0...2: bench.add(Int.random(in: 1...8, using: &random), app: Bool.random(using: &random) ? "ios" : "web")
-      case 3...6: answer([200, 200, 200, 204, 500, 503, 400, 422, 413, 429, 302, 410].randomElement(using: &random)!)
+      case 0...2: bench.add(Int.random(in: 1...20, using: &random), app: Bool.random(using: &random) ? "ios" : "web")
+      case 3...5: answer([200, 200, 200, 204, 500, 503, 400, 422, 413, 429, 302, 410].randomElement(using: &random)!)
+      case 6: for _ in 0..<Int.random(in: 1...8, using: &random) { answer(200) }
       case 7: _ = bench.fail(.timeout, "late")
       case 8:
         if Bool.random(using: &random) { bench.worker.finish() }
+        if Bool.random(using: &random) { bench.options.maxBatchEvents = Int.random(in: 1...5, using: &random) }
         bench.restart()
       case 9: bench.log.state.withLock { $0.failsCommit.toggle() }
       case 10: bench.log.state.withLock { $0.failsRead.toggle() }

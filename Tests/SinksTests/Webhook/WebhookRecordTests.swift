@@ -12,6 +12,7 @@ struct WebhookRecordTests {
       var record = try WebhookRecord(nil)
       record.batch = WebhookRecord.Batch(
         first: 3, last: 102, count: 98, isReplayed: true, at: Timestamp(milliseconds: 1_792_757_071_512))
+      record.plan = WebhookPlan(after: 102, eventsMax: 100, at: Timestamp(milliseconds: 1_792_757_071_512))
       record.trying = WebhookRecord.Trying(
         failures: 7, attempts: 2, tried: .seconds(90), at: Timestamp(milliseconds: 1_792_757_072_000),
         retryAt: Timestamp(milliseconds: 1_792_757_082_000), wait: .seconds(10), state: .waiting,
@@ -32,6 +33,7 @@ struct WebhookRecordTests {
   func damaged() throws {
     let bad: JSONValue = [
       "version": 1, "batch": ["first": 5, "last": 4, "count": 1, "at_ms": 1],
+      "plan": ["through": 7, "max_events": 0, "at_ms": 1],
       "trying": ["failures": -1, "attempts": 0, "tried_ms": 0, "at_ms": 0, "wait_ms": 0], "dead_letters": 7,
     ]
     #expect(try WebhookRecord(bad) == WebhookRecord(nil))
