@@ -112,7 +112,7 @@ let package = Package(
     tests("EventsAPI"),
     tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
-    tests("Delivery"),
+    tests("Delivery", ["HTTPServer", "StandIn"]),
     tests("Sinks"),
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands", ["Sinks"]),
     .testTarget(

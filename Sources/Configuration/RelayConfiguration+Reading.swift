@@ -129,7 +129,10 @@ extension RelayConfiguration.Upstream {
     section.readCertificates("ca_file", into: &caFile)
     retry.read(section.section("retry"))
     rateLimit.read(section.section("rate_limit"))
-    section.later("concurrency", "on_refused_key", "on_expired", "order")
+    section.read("concurrency", into: &concurrency, .integer(1...8))
+    section.read("on_refused_key", into: &onRefusedKey, .word)
+    section.read("on_expired", into: &onExpired, .word)
+    section.read("order", into: &order, .word)
     section.finish()
   }
 }

@@ -107,6 +107,15 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var caFile: PEMFile?
     public var retry = Retry()
     public var rateLimit = RateLimit()
+    /// Requests of one app under way at most.
+    public var concurrency = 8
+    public var onRefusedKey: OnRefusedKey = .hold
+    public var onExpired: OnExpired = .send
+    public var order: Order = .arrival
+
+    public enum OnRefusedKey: String, Sendable, CaseIterable { case hold, deadLetter = "dead_letter" }
+    public enum OnExpired: String, Sendable, CaseIterable { case send, deadLetter = "dead_letter" }
+    public enum Order: String, Sendable, CaseIterable { case arrival, oldestFirst = "oldest_first" }
   }
 
   public struct Retry: Sendable, Equatable {
@@ -116,7 +125,7 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var jitter = 0.1
   }
 
-  /// Taken from the file and checked; pacing by it comes with a later version.
+  /// What the upstream allows each key.
   public struct RateLimit: Sendable, Equatable {
     public var eventsPerMinute = 10_000
     public var perInstallPerMinute = 300

@@ -51,3 +51,6 @@ struct DeadlineQueue<Subject> {
     }
   }
 }
+
+extension DeadlineQueue: Sendable where Subject: Sendable {}
+extension DeadlineQueue.Entry: Sendable where Subject: Sendable {}

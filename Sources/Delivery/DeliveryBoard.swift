@@ -19,6 +19,10 @@ final class DeliveryBoard: Sendable {
     var detail: String?
     var retryAt: Timestamp?
     var explanation: Explanation
+    var rate = RateMeter()
+    var parkedInstalls = 0
+    /// Events of the install of which most are parked.
+    var parkedLongest = 0
   }
 
   struct State: Sendable {

@@ -17,6 +17,27 @@ public struct UpstreamConfiguration: Sendable, Equatable {
     }
   }
 
+  /// What becomes of a lane's events once the upstream has refused its key, or its account's month, several times.
+  public enum OnRefusedKey: String, Sendable, CaseIterable {
+    case hold
+    case deadLetter = "dead_letter"
+  }
+
+  /// What becomes of events that have grown older than 7 days in the relay.
+  public enum OnExpired: String, Sendable, CaseIterable {
+    /// They are sent; the upstream replaces their time.
+    case send
+    case deadLetter = "dead_letter"
+  }
+
+  /// Which of the lanes that could send sends first.
+  public enum Order: String, Sendable, CaseIterable {
+    /// The one that could first.
+    case arrival
+    /// The one with the oldest event.
+    case oldestFirst = "oldest_first"
+  }
+
   /// The base without a trailing slash and without `/v1`; the API's paths are added to it.
   public let base: String
   /// How long a part-filled batch waits for more events.
@@ -30,6 +51,12 @@ public struct UpstreamConfiguration: Sendable, Equatable {
   /// The authorities to trust in place of the system's; nil: the system's.
   public var caFile: PEMSource?
   public var retry: Retry
+  public var rateLimit: RateLimit
+  /// Requests of one lane under way at most, 1…64; how many it is, answers decide.
+  public var concurrency: Int
+  public var onRefusedKey: OnRefusedKey
+  public var onExpired: OnExpired
+  public var order: Order
   /// Whether events that were accepted for another upstream may be sent to this one.
   public var adoptsWaitingEvents: Bool
 
@@ -37,7 +64,8 @@ public struct UpstreamConfiguration: Sendable, Equatable {
   public init(
     url: String, linger: Duration = .seconds(1), maxBatchEvents: Int = 100, maxBatchBytes: Int = 1 << 20,
     timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10), caFile: PEMSource? = nil,
-    retry: Retry = Retry(), adoptsWaitingEvents: Bool = false
+    retry: Retry = Retry(), rateLimit: RateLimit = .off, concurrency: Int = 1, onRefusedKey: OnRefusedKey = .hold,
+    onExpired: OnExpired = .send, order: Order = .arrival, adoptsWaitingEvents: Bool = false
   ) {
     base = Self.base(of: url)
     self.linger = linger
@@ -47,6 +75,11 @@ public struct UpstreamConfiguration: Sendable, Equatable {
     self.connectTimeout = connectTimeout
     self.caFile = caFile
     self.retry = retry
+    self.rateLimit = rateLimit
+    self.concurrency = concurrency
+    self.onRefusedKey = onRefusedKey
+    self.onExpired = onExpired
+    self.order = order
     self.adoptsWaitingEvents = adoptsWaitingEvents
   }
 

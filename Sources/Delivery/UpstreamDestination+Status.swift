@@ -1,3 +1,4 @@
+import Clocks
 import EventLog
 
 extension UpstreamDestination {
@@ -44,9 +45,17 @@ extension UpstreamDestination {
     }
     return all.prefix(Self.lanesShownMax).map { lane, pending in
       let entry = board.lanes[lane]
+      var meter = entry?.rate ?? RateMeter()
+      let rate = meter.rate(at: context.scheduler.now)
+      let state = board.whole?.state ?? entry?.state ?? .running
       return DestinationStatus.LaneStatus(
-        app: lane.app ?? "", state: board.whole?.state ?? entry?.state ?? .running, detail: entry?.detail,
-        pending: pending, retryAt: entry?.retryAt, isReplayed: lane.isReplayed)
+        app: lane.app ?? "", state: state, detail: entry?.detail, pending: pending, retryAt: entry?.retryAt,
+        isReplayed: lane.isReplayed, rate: rate, parkedInstalls: entry?.parkedInstalls ?? 0,
+        drainsIn: DrainEstimate(
+          pending: pending, rate: rate, longestParked: entry?.parkedLongest ?? 0,
+          wait: entry?.retryAt.map { max($0 - context.clock.now, .zero) } ?? .zero,
+          isHeld: state == .held || state == .refused
+        ).duration(context.configuration.rateLimit))
     }
   }
 

@@ -12,26 +12,35 @@ extension UpstreamEngine {
     if due > now { timers.add(due, .commit) }
   }
 
+  /// Makes what must be remembered durable soon; the more lanes there are to be remembered, the more of them at once.
+  func requestUrgentCommit() {
+    requestCommit(within: max(Self.urgentCommitInterval, .milliseconds(1) * lanes.count))
+  }
+
   func commitIfDue() {
     if inFlight == 0, queue.isEmpty, isPositionDirty { requestCommit(within: Self.urgentCommitInterval) }
     guard let commitDue, commitDue <= now, !isStopped else { return }
     do throws(LogError) {
       try commit()
     } catch {
-      // Delivery goes on: what isn't on record would be sent again after a crash, with the same ids.
-      context.logger.error(
-        "positions can't be written; they are kept in memory", about: UpstreamContext.destination,
-        ["reason": .text(error.description)])
-      board.change { $0.commitFault = error.description }
-      commitNotBefore = now + Self.localRetry
-      self.commitDue = commitNotBefore
-      timers.add(commitNotBefore, .commit)
+      noteCommitFailure(error)
     }
+  }
+
+  /// Delivery goes on: what isn't on record would be sent again after a crash, with the same ids.
+  func noteCommitFailure(_ error: LogError) {
+    context.logger.error(
+      "positions can't be written; they are kept in memory", about: UpstreamContext.destination,
+      ["reason": .text(error.description)])
+    board.change { $0.commitFault = error.description }
+    commitNotBefore = now + Self.localRetry
+    commitDue = commitNotBefore
+    timers.add(commitNotBefore, .commit)
   }
 
   /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
   func commit() throws(LogError) {
-    if isRecordDirty { record.lanes = lanes.values.compactMap { $0.state.record(of: $0.lane, app: $0.app) } }
+    if isRecordDirty { fillRecord() }
     // (A bare nil would become JSON's null here.)
     let attachment: JSONValue? = isRecordDirty ? .some(record.json) : .none
     try subscription.commit(attachment: attachment)
@@ -41,5 +50,25 @@ extension UpstreamEngine {
     isPositionDirty = false
     commitDue = nil
     lastCommit = now
+  }
+}
+
+extension UpstreamEngine {
+  /// The record says no more that the last life ended in order, before anything is sent in this one.
+  func beginLife() throws(LogError) {
+    guard record.endedAt != nil else { return }
+    record.endedAt = nil
+    try subscription.commit(attachment: record.json)
+  }
+
+  private func fillRecord() {
+    let now = now
+    record.lanes = lanes.values.compactMap { lane in
+      var entry = lane.state.record(of: lane.lane, app: lane.app)
+      entry?.refusedKey = lane.refusedKey
+      return entry
+    }
+    record.endedAt = isDraining && inFlight == 0 ? context.clock.now : nil
+    record.keys = sendingKeys.values.compactMap { $0.record(at: now, isLast: record.endedAt != nil) }
   }
 }

@@ -77,6 +77,7 @@ extension UpstreamEngine {
   private func finishStopping() {
     guard !isStopped else { return }
     if isOpen || isInterrupted {
+      if context.configuration.rateLimit.keyMax != nil || !record.keys.isEmpty { isRecordDirty = true }
       do throws(LogError) {
         try commit()
       } catch {
@@ -87,7 +88,7 @@ extension UpstreamEngine {
     }
     isStopped = true
     for id in flushes.keys { finishFlush(id) }
-    for lane in lanes.values { lane.task?.cancel() }
+    for lane in lanes.values { for task in lane.tasks.values { task.cancel() } }
     timerTask?.cancel()
     context.deadLetters.close(UpstreamContext.destination)
     pool.trim()

@@ -3,51 +3,62 @@ import EventLog
 import HTTPClient
 import Observability
 
-/// A request under way.
-struct Flight {
-  let lane: DeliveryLane
-  let buffers: BufferPool.Buffers
-  let shape: BatchShape
-  let kind: EventKind
-  let began: ContinuousClock.Instant
-  /// The key it is sent with.
-  let key: String
-  /// The batch holds more events than went into the body.
-  let isCut: Bool
-}
-
 extension UpstreamEngine {
-  /// Decides what a resting lane does next.
+  /// Decides what a lane does next, unless it waits for its turn already.
   func consider(_ lane: DeliveryLane) {
-    guard isOpen, !isStopped, case .resting = lane.phase else { return }
-    let now = now
-    let facts = facts(of: lane, now)
-    let decision = lane.state.decide(facts, context.limits)
-    if decision.sends, let delay = askedOfCounterpart(lane) { return wait(lane, with: delay) }
+    guard isOpen, !isStopped, !lane.isQueued, !lane.isWaitingForKey else { return }
+    closeBreakerOfOldKey(lane)
+    var decision = decide(lane)
+    if decision.sends, lane.state.underWay.requests > 0, !hasRoomBeside { decision = .waitForAnswer }
+    if decision.sends, let delay = asked(of: lane) { return wait(lane, with: delay) }
     lane.blocked = nil
     switch decision {
     case .nothing: rest(lane)
     case .hold: hold(lane)
+    case .waitForAnswer: break
+    case .readAnew:
+      lane.state.forgetHeld()
+      lane.needsRewind = true
+      consider(lane)
     case .wait(let moment):
       setTimer(lane, moment)
       if let delay = lane.state.delay, delay.until == moment {
         lane.blocked = .until(moment)
         show(lane, retryAt: delay.retryAt, .until(moment))
       } else {
+        if lane.state.parked.nextDue == moment { lane.blocked = .until(moment) }
         show(lane, .until(moment))
       }
-    case .send, .sendIfFull:
-      lane.phase = .queued
-      lane.plan = decision
-      queue.append(lane)
-      show(lane, .turn)
+    case .send, .sendIfFull: queue(lane, decision)
     }
   }
 
-  /// A delay that the upstream asked for in answer to the app's other lane: it is for the key, and both send with that.
-  private func askedOfCounterpart(_ lane: DeliveryLane) -> LaneDelay? {
-    guard let delay = lanes[lane.lane.counterpart]?.state.delay, delay.isAsked, now < delay.until else { return nil }
+  /// Half of what may be under way is for lanes that have nothing under way: one of which the upstream answers nothing, with
+  /// all the requests it may have, must not be in the others' way.
+  private var hasRoomBeside: Bool {
+    inFlight < Self.inFlightMax / 2 && inFlightBytes < Self.inFlightBytesMax / 2
+  }
+
+  func decide(_ lane: DeliveryLane) -> LaneDecision { lane.state.decide(facts(of: lane, now), context.limits) }
+
+  /// A delay that the upstream asked for in answer to another lane: it is for the key, and this one sends with that.
+  private func asked(of lane: DeliveryLane) -> LaneDelay? {
+    guard let key = context.keys.upstreamKey(ofApp: lane.app), let delay = sendingKeys[key]?.asked, now < delay.until
+    else { return nil }
     return delay
+  }
+
+  private func closeBreakerOfOldKey(_ lane: DeliveryLane) {
+    guard lane.state.breaker.refusals > 0, let refused = lane.refusedKey,
+      let key = context.keys.upstreamKey(ofApp: lane.app), sendingKey(key).id != refused
+    else { return }
+    context.logger.info(
+      "the app has another key: what waits is sent with it", about: UpstreamContext.destination,
+      ["app": .text(lane.app)])
+    lane.state.closeBreaker()
+    lane.refusedKey = nil
+    lane.notice = nil
+    isRecordDirty = true
   }
 
   private func wait(_ lane: DeliveryLane, with delay: LaneDelay) {
@@ -85,9 +96,10 @@ extension UpstreamEngine {
     lane.fullFrom = nil
     // Nothing of it waits, so that there is nothing to try again.
     if lane.state.delay != nil { isRecordDirty = true }
-    lane.state = DeliveryState()
+    lane.needsRewind = lane.needsRewind || !lane.state.holdsNothing
+    lane.state.rest()
     if lane.notice?.state != .refused { lane.notice = nil }
-    guard lane.notice == nil else { return show(lane, .turn) }
+    guard lane.notice == nil, lane.state.isFresh else { return show(lane, .turn) }
     lanes[lane.lane] = nil
     // A moment it was to be looked at again must not bring it back beside the app's next lane.
     lane.timer = nil
@@ -116,7 +128,9 @@ extension UpstreamEngine {
       switch entry.subject {
       case .lane(let lane): lane.timer == entry.deadline
       case .flush(let id): flushes[id] != nil
+      case .key(let key): key.timer == entry.deadline
       case .commit: entry.deadline == commitDue
+      case .expiry: entry.deadline == expiryDue
       case .open, .limits, .stop: true
       }
     }
@@ -127,104 +141,7 @@ extension UpstreamEngine {
     board.set(
       lane.lane,
       DeliveryBoard.Entry(
-        state: lane.notice?.state ?? .running, detail: lane.notice?.detail, retryAt: retryAt, explanation: explanation))
-  }
-
-  /// Reads the lane's next batch and sends it.
-  func launch(_ lane: DeliveryLane) {
-    lane.phase = .resting
-    guard let key = context.keys.upstreamKey(ofApp: lane.app) else {
-      lane.isKeyless = true
-      context.logger.warning(
-        "events are held: their app has no write key any more", about: UpstreamContext.destination,
-        ["app": .text(lane.app)])
-      return consider(lane)
-    }
-    if lane.isKeyless {
-      lane.isKeyless = false
-      lane.notice = nil
-    }
-    let buffers = pool.take()
-    guard let flight = read(lane, key, into: buffers) else {
-      pool.giveBack(buffers)
-      return consider(lane)
-    }
-    send(flight)
-  }
-
-  /// Reads what the lane planned to send; nil when there is nothing to send now, and the lane is to be looked at again.
-  private func read(_ lane: DeliveryLane, _ key: String, into buffers: BufferPool.Buffers) -> Flight? {
-    let limits = context.limits
-    var limit = ReadLimit(
-      events: limits.events, bytes: max(1, limits.bytes - BatchBody.frameBytes + 1), separatesKinds: true)
-    if case .send(let last) = lane.plan { limit.lastSequence = last }
-    do throws(LogError) {
-      if lane.needsRewind { subscription.rewind(lane.lane) }
-      lane.needsRewind = false
-      guard try subscription.read(lane.lane, limit: limit, into: buffers.batch) else {
-        lane.needsRewind = true
-        if lane.state.split.isActive {
-          lane.state.leaveSplitPart()
-        } else if subscription.pending(lane.lane).events > 0 {
-          failLocally(lane, "The log gives none of the events that wait; it is read again.")
-        }
-        return nil
-      }
-    } catch {
-      lane.needsRewind = true
-      failLocally(lane, error.description)
-      return nil
-    }
-    let batch = buffers.batch
-    if case .sendIfFull = lane.plan, isPartFilled(lane, batch) {
-      lane.needsRewind = true
-      return nil
-    }
-    return fill(lane, key, buffers)
-  }
-
-  /// Whether more events fit; then notes from how many on it is worth looking again.
-  private func isPartFilled(_ lane: DeliveryLane, _ batch: EventBatch) -> Bool {
-    let read = batch.events.count
-    guard subscription.pending(lane.lane).events <= read else { return false }
-    let bytes = batch.events.reduce(0) { $0 + $1.index.length + 1 }
-    lane.fullFrom = max(read + 1, read * context.limits.bytes / max(bytes, 1))
-    return true
-  }
-
-  private func fill(_ lane: DeliveryLane, _ key: String, _ buffers: BufferPool.Buffers) -> Flight? {
-    let events = buffers.batch.events
-    guard let first = events.first else { return nil }
-    let count: Int
-    switch first.kind {
-    case .event: count = BatchBody.fill(buffers.body, from: buffers.batch, bytesMax: context.limits.bytes)
-    case .identify:
-      BatchBody.fill(buffers.body, withOnly: first, of: buffers.batch)
-      count = 1
-    }
-    let shape = BatchShape(
-      count: count, first: first.sequence, middle: events[max(count / 2, 1) - 1].sequence,
-      last: events[count - 1].sequence)
-    return Flight(
-      lane: lane, buffers: buffers, shape: shape, kind: first.kind, began: now, key: key, isCut: count < events.count)
-  }
-
-  private func send(_ flight: Flight) {
-    let lane = flight.lane
-    let configuration = context.configuration
-    let request = HTTPClientRequest(
-      url: flight.kind == .event ? eventsURL : identifyURL,
-      headers: ["Content-Type: application/json", "X-Write-Key: \(flight.key)"], body: flight.buffers.body,
-      timeout: configuration.timeout, connectTimeout: configuration.connectTimeout, caFile: configuration.caFile)
-    inFlight += 1
-    inFlightBytes += flight.buffers.body.count
-    lane.phase = .inFlight
-    lane.fullFrom = nil
-    lane.state.sent()
-    show(lane, .until(flight.began + context.requestTimeMax))
-    lane.task = Task {
-      let result = await context.client.send(request)
-      finish(flight, result)
-    }
+        state: lane.notice?.state ?? .running, detail: lane.notice?.detail, retryAt: retryAt, explanation: explanation,
+        rate: lane.meter, parkedInstalls: lane.state.parked.installCount, parkedLongest: lane.state.parked.longest))
   }
 }

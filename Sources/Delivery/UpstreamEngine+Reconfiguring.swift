@@ -5,17 +5,30 @@ extension UpstreamEngine {
   /// Takes another configuration into use. What is under way ends as it began; what it is answered counts.
   func reconfigure(_ configuration: UpstreamConfiguration) {
     guard !isStopped else { return }
-    let isElsewhere = configuration.base != context.configuration.base
+    let before = context.configuration
     context.settings.set(configuration)
     eventsURL = configuration.url(of: .events)
     identifyURL = configuration.url(of: .identify)
-    if isElsewhere { turn(to: configuration) }
+    if configuration.base != before.base { turn(to: configuration) }
+    if configuration.order != before.order { for lane in lanes.values { noteAge(lane) } }
+    if configuration.onExpired != before.onExpired { giveUpExpired() }
+    if configuration.rateLimit != before.rateLimit { changeBudgets(configuration.rateLimit) }
     for lane in lanes.values {
       lane.lingerUntil = nil
       lane.fullFrom = nil
+      lane.state.concurrency.change(most: configuration.concurrency)
       consider(lane)
     }
     pump()
+  }
+
+  /// Has other limits hold for what is sent with the keys in use, and whoever waits for one look again.
+  private func changeBudgets(_ limit: RateLimit) {
+    for sending in sendingKeys.values { sending.change(to: limit, at: now) }
+    for lane in lanes.values { lane.state.parked.lookAgain() }
+    for sending in sendingKeys.values { serve(sending) }
+    isRecordDirty = true
+    requestUrgentCommit()
   }
 
   /// Sends to another upstream, unless events wait that were accepted for the last one: then nothing is sent.
@@ -33,7 +46,18 @@ extension UpstreamEngine {
       record.url = opening.record.url
       isRecordDirty = true
     }
+    if opening.mustCommit { forgetWaits() }
     open()
+  }
+
+  /// Another upstream knows nothing of what the last one asked for or refused.
+  private func forgetWaits() {
+    for sending in sendingKeys.values { sending.asked = nil }
+    for lane in lanes.values {
+      lane.state.closeBreaker()
+      lane.refusedKey = nil
+      lane.notice = nil
+    }
   }
 
   /// Goes on where another configuration had closed it.
@@ -55,6 +79,7 @@ extension UpstreamEngine {
     isOpen = true
     board.change { $0.whole = nil }
     for lane in subscription.pendingLanes() { consider(lane) }
+    giveUpExpired()
     pump()
   }
 }

@@ -6,10 +6,10 @@ import HTTPClient
 import JSON
 import Records
 
-/// Sends each app's events upstream in order, one request at a time for each app; lives on the HTTP client's thread.
+/// Sends each app's events upstream, each install's in order; lives on the HTTP client's thread.
 ///
-/// A lane goes `resting → queued → inFlight → resting`. What it does next is decided by ``DeliveryState``; here it is
-/// done. A lane that waits holds no batch and no body: another try reads the same events from the log again.
+/// What a lane does next is decided by ``DeliveryState``; here it is done. A lane that waits holds no batch and no body:
+/// another try reads the same events from the log again, by their numbers.
 actor UpstreamEngine {
   /// Requests under way over all lanes.
   static let inFlightMax = 64
@@ -26,10 +26,12 @@ actor UpstreamEngine {
 
   enum Timer {
     case lane(DeliveryLane)
+    case key(SendingKey)
     case commit
     case open
     case flush(Int)
     case limits
+    case expiry
     case stop
   }
 
@@ -39,6 +41,8 @@ actor UpstreamEngine {
   nonisolated let waker = Waker()
   nonisolated var unownedExecutor: UnownedSerialExecutor { context.scheduler.asUnownedSerialExecutor() }
 
+  /// What is on record of the life before this one.
+  let lastLife: UpstreamOpening
   // What is kept with the position.
   var opening: UpstreamOpening
   var record: UpstreamRecord
@@ -60,18 +64,29 @@ actor UpstreamEngine {
   var isStopped = false
   var lanes: [Lane: DeliveryLane] = [:]
   var queue = LaneQueue()
+  var sendingKeys: [String: SendingKey] = [:]
+  /// For events that join a batch which holds others already.
+  let scratch = EventBatch()
+  var nextPlace = 0
+  var nextFlight = 0
+  /// Apps with too many event names of which somebody was told in this hour.
+  var toldOfNames: Set<String> = []
   var pool = BufferPool()
   var inFlight = 0
   var inFlightBytes = 0
   var timers = DeadlineQueue<Timer>()
   /// With more timers than this, those that mean nothing any more are let go.
   var timersMax = timersMaxAtFirst
+  /// When lanes that are held are looked through for events that have grown too old.
+  var expiryDue: ContinuousClock.Instant?
   var armed: ContinuousClock.Instant?
   var timerTask: Task<Void, Never>?
   var flushes: [Int: FlushRequest] = [:]
   var nextFlush = 0
   /// Who waits until nothing is in flight.
   var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  /// When this life began.
+  let began: ContinuousClock.Instant
   let deadLetterLines: RecordLines
   /// Since when the upstream can't be reached.
   var outageSince: ContinuousClock.Instant?
@@ -80,10 +95,12 @@ actor UpstreamEngine {
     self.context = context
     eventsURL = context.configuration.url(of: .events)
     identifyURL = context.configuration.url(of: .identify)
+    lastLife = opening
     self.opening = opening
     record = opening.record
     committedDeadLetters = opening.record.deadLetters
-    lastCommit = context.scheduler.now
+    began = context.scheduler.now
+    lastCommit = began
     commitNotBefore = lastCommit
     deadLetterLines = RecordLines(relay: context.relay)
   }
@@ -117,6 +134,7 @@ actor UpstreamEngine {
       if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
       opening.mustCommit = false
       try context.deadLetters.recover(UpstreamContext.destination, mark: record.deadLetters)
+      try beginLife()
     } catch {
       let reason = (error as? LogError)?.description ?? (error as? FileError)?.description ?? "\(error)"
       context.logger.error(
@@ -132,21 +150,28 @@ actor UpstreamEngine {
     for lane in subscription.pendingLanes() { consider(lane) }
     timers.add(now + Self.limitsInterval, .limits)
     context.deadLetters.enforceLimits()
+    giveUpExpired()
     pump()
   }
 
   private func restoreLanes() {
     for waiting in record.lanes {
       let lane = lane(waiting.isReplayed ? .replayed(waiting.app) : .app(waiting.app), app: waiting.app)
-      lane.state = DeliveryState(restored: waiting, now: now, wallNow: context.clock.now)
+      lane.state = DeliveryState(
+        restored: waiting, concurrency: context.configuration.concurrency, now: now, wallNow: context.clock.now)
+      lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
+      if waiting.isAsked, let key = context.keys.upstreamKey(ofApp: waiting.app) {
+        sendingKey(key).ask(lane.state.delay)
+      }
     }
   }
 
   func lane(_ place: Lane, app: String) -> DeliveryLane {
     if let lane = lanes[place] { return lane }
-    let lane = DeliveryLane(place, app: app)
+    let lane = DeliveryLane(
+      place, app: app, state: DeliveryState(concurrency: context.configuration.concurrency))
     lanes[place] = lane
     return lane
   }
@@ -161,16 +186,22 @@ actor UpstreamEngine {
     for lane in subscription.readyLanes() { consider(lane) }
   }
 
-  /// Looks again at the lanes that had no key.
+  /// Looks again at all lanes: one may have a key that had none, and one that waits may have another than it waits for.
   func keysChanged() {
-    for lane in lanes.values where lane.isKeyless { consider(lane) }
+    for sending in sendingKeys.values {
+      for lane in sending.waiters where context.keys.upstreamKey(ofApp: lane.app) != sending.key {
+        lane.isWaitingForKey = false
+      }
+      sending.waiters.removeAll { !$0.isWaitingForKey }
+    }
+    for lane in lanes.values { consider(lane) }
     pump()
   }
 
   /// Lets lanes send while there is room, and sets the timer.
   func pump() {
     while isOpen, !isDraining, !isStopped, inFlight < Self.inFlightMax, inFlightBytes < Self.inFlightBytesMax,
-      let lane = queue.popFirst()
+      let lane = nextInQueue()
     {
       launch(lane)
     }
@@ -201,12 +232,19 @@ actor UpstreamEngine {
         guard lane.timer == entry.deadline else { continue }
         lane.timer = nil
         consider(lane)
+      case .key(let key):
+        guard key.timer == entry.deadline else { continue }
+        key.timer = nil
+        serve(key)
       case .commit: break
       case .open: open()
       case .flush(let id): finishFlush(id)
       case .limits:
         context.deadLetters.enforceLimits()
+        forgetIdleKeys()
+        toldOfNames = []
         timers.add(now + Self.limitsInterval, .limits)
+      case .expiry: if expiryDue == entry.deadline { giveUpExpired() }
       case .stop: resumeIdleWaiters()
       }
     }

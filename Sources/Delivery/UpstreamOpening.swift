@@ -7,12 +7,15 @@ struct UpstreamOpening: Sendable {
   var record: UpstreamRecord
   /// Why nothing is sent, and what to do; nil: all is well.
   var hold: String?
+  /// There was a life before, and a record of it.
+  let hasRecord: Bool
   /// The record differs from what is on disk.
   var mustCommit = false
 
   /// - Parameter relay: the id of the instance that starts.
   init(attachment: JSONValue?, pendingEvents: Int, relay: String, configuration: UpstreamConfiguration) {
     let url = Self.shown(configuration.base)
+    hasRecord = attachment != nil
     do {
       record = try UpstreamRecord(attachment)
     } catch {

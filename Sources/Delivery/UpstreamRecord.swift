@@ -23,6 +23,20 @@ struct UpstreamRecord: Sendable, Equatable {
     var attempts: Int
     var state: DestinationStatus.State
     var detail: String
+    /// Refusals of the key in a row, what was refused, and which key: its fingerprint.
+    var refusals = 0
+    var refused: RefusalBreaker.Cause?
+    var refusedKey: String?
+  }
+
+  /// How much of a key's limits is used: what must be known after a crash.
+  struct KeyRecord: Sendable, Equatable {
+    /// The key's fingerprint.
+    var key: String
+    /// Events that count, and those that may have been sent since.
+    var used: Int
+    /// Installs that may have used their limit up, by their hashes.
+    var installs: [UInt64]
   }
 
   /// The upstream that the waiting events were accepted for; user and password left out.
@@ -30,6 +44,9 @@ struct UpstreamRecord: Sendable, Equatable {
   /// The instance that accepted them.
   var relay: String?
   var lanes: [LaneRecord] = []
+  var keys: [KeyRecord] = []
+  /// When it was written at the end of a life that ended in order: nothing was sent since. Nil while one goes on.
+  var endedAt: Timestamp?
   /// How far the dead letters belong to the position.
   var deadLetters: FileMark?
 
@@ -40,7 +57,16 @@ struct UpstreamRecord: Sendable, Equatable {
       .init("relay", JSONValue(relay)),
       .init("dead_letters", deadLetters?.json ?? .null),
       .init("lanes", .array(lanes.map(Self.json(of:)))),
+      .init("keys", .array(keys.map(Self.json(of:)))),
+      .init("ended_at_ms", endedAt.map { JSONValue($0.milliseconds) } ?? .null),
     ])
+  }
+
+  private static func json(of key: KeyRecord) -> JSONValue {
+    [
+      "key": .string(key.key), "used": JSONValue(key.used),
+      "installs": .array(key.installs.map { .string(String($0, radix: 16)) }),
+    ]
   }
 
   private static func json(of lane: LaneRecord) -> JSONValue {
@@ -50,6 +76,8 @@ struct UpstreamRecord: Sendable, Equatable {
       "retry_at_ms": JSONValue(lane.retryAt.milliseconds), "wait_ms": JSONValue(lane.wait.milliseconds),
       "failures": JSONValue(lane.failures), "attempts": JSONValue(lane.attempts),
       "state": .string(lane.state.rawValue), "detail": .string(lane.detail),
+      "refusals": JSONValue(lane.refusals), "refused": JSONValue(lane.refused?.rawValue),
+      "refused_key": JSONValue(lane.refusedKey),
     ]
   }
 
@@ -72,6 +100,13 @@ struct UpstreamRecord: Sendable, Equatable {
     url = json["url"]?.string
     relay = json["relay"]?.string
     deadLetters = json["dead_letters"].flatMap { FileMark($0) }
+    endedAt = json["ended_at_ms"]?.integer(as: Int64.self).map { Timestamp(milliseconds: $0) }
+    keys = (json["keys"]?.array ?? []).compactMap { key in
+      guard let name = key["key"]?.string, let used = key["used"]?.integer(as: Int.self), used >= 0 else { return nil }
+      return KeyRecord(
+        key: name, used: used,
+        installs: (key["installs"]?.array ?? []).compactMap { $0.string.flatMap { UInt64($0, radix: 16) } })
+    }
     lanes = (json["lanes"]?.array ?? []).compactMap { lane in
       guard let app = lane["app"]?.string, let retryAt = lane["retry_at_ms"]?.integer(as: Int64.self),
         let wait = lane["wait_ms"]?.integer(as: Int64.self), wait >= 0, wait <= Self.waitMillisecondsMax,
@@ -82,7 +117,9 @@ struct UpstreamRecord: Sendable, Equatable {
         retryAt: Timestamp(milliseconds: retryAt), wait: .milliseconds(wait), failures: failures,
         attempts: max(0, lane["attempts"]?.integer(as: Int.self) ?? 0),
         state: lane["state"]?.string.flatMap(DestinationStatus.State.init(rawValue:)) ?? .waiting,
-        detail: lane["detail"]?.string ?? "")
+        detail: lane["detail"]?.string ?? "", refusals: max(0, lane["refusals"]?.integer(as: Int.self) ?? 0),
+        refused: lane["refused"]?.string.flatMap(RefusalBreaker.Cause.init(rawValue:)),
+        refusedKey: lane["refused_key"]?.string)
     }
   }
 

@@ -71,10 +71,20 @@ public struct DestinationStatus: Sendable {
     public var retryAt: Timestamp?
     /// It is the lane of the app's events that are sent again.
     public var isReplayed: Bool
+    /// Events a second that were delivered over the last minute; nil when none were.
+    public var rate: Double?
+    /// Installs whose events wait for their own limit, not for the lane.
+    public var parkedInstalls: Int
+    /// How long what waits now takes as things go; nil when nobody can tell.
+    public var drainsIn: Duration?
 
     public init(
-      app: String, state: State, detail: String?, pending: Int, retryAt: Timestamp?, isReplayed: Bool = false
+      app: String, state: State, detail: String?, pending: Int, retryAt: Timestamp?, isReplayed: Bool = false,
+      rate: Double? = nil, parkedInstalls: Int = 0, drainsIn: Duration? = nil
     ) {
+      self.rate = rate
+      self.parkedInstalls = parkedInstalls
+      self.drainsIn = drainsIn
       self.app = app
       self.isReplayed = isReplayed
       self.state = state

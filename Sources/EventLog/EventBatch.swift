@@ -63,6 +63,9 @@ public final class EventBatch {
     return before - events.count
   }
 
+  /// Leaves only the first so many events.
+  public func keepFirst(_ count: Int) { events.removeLast(events.count - count) }
+
   public func removeAll() {
     events.removeAll(keepingCapacity: true)
     apps.removeAll(keepingCapacity: true)

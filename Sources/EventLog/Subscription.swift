@@ -64,6 +64,14 @@ public protocol Subscription: AnyObject, Sendable {
   /// - Returns: false when there is nothing after the cursor.
   func read(_ lane: Lane, limit: ReadLimit, into batch: EventBatch) throws(LogError) -> Bool
 
+  /// Reads given events again that were read and are not acknowledged, in ascending order; the cursor stays where it is.
+  ///
+  /// Fills `batch` as a reading on does, within the same limits, with the events of the ranges as far as they are still owed.
+  /// - Returns: false when nothing of them is owed any more.
+  func read(
+    _ lane: Lane, again ranges: [ClosedRange<UInt64>], limit: ReadLimit, into batch: EventBatch
+  ) throws(LogError) -> Bool
+
   /// Puts the cursor back to the oldest unacknowledged event: what was read and not acknowledged is read again.
   func rewind(_ lane: Lane)
 
@@ -94,6 +102,14 @@ public protocol Subscription: AnyObject, Sendable {
   /// were clamped. Reads what it must from disk: not for every second. Nil from a log that can't tell.
   func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int?
 
+  /// The earliest date of an event owed, as ``pendingEvents(datedBefore:)`` takes it; nil when none is owed, and from a log
+  /// that can't tell. Reads what it must from disk.
+  func earliestPendingDate() throws(LogError) -> Timestamp?
+
+  /// The numbers of the lane's events that are owed and dated before a moment, in ascending order: the first so many of
+  /// them. Reads what it must from disk. None from a log that can't tell.
+  func pendingNumbers(_ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int) throws(LogError) -> [UInt64]
+
   /// What became of every event this destination was ever owed.
   var ledger: Ledger { get }
 
@@ -104,6 +120,10 @@ public protocol Subscription: AnyObject, Sendable {
 extension Subscription {
   public func behindBytes(_ lane: Lane) -> Int { 0 }
   public func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? { nil }
+  public func earliestPendingDate() throws(LogError) -> Timestamp? { nil }
+  public func pendingNumbers(
+    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+  ) throws(LogError) -> [UInt64] { [] }
 }
 
 public struct Pending: Sendable, Equatable {

@@ -72,7 +72,11 @@ public final class Daemon: Sendable {
       announce(listeners, storage, standIn)
       manager.ready()
       let watchdog = Watchdog(manager) { listeners.isLive }
-      let housekeeping = Housekeeping { storage.apps.forgetIdle(hasPending: destinations.isOwed) }
+      let housekeeping = Housekeeping {
+        storage.apps.forgetIdle(hasPending: destinations.isOwed)
+        destinations.clampGuard.check()
+      }
+      destinations.clampGuard.check()
 
       let files = Housekeeping(every: FileWatch.interval) {
         await listeners.reloader.lookAtFiles()

@@ -26,6 +26,7 @@ final class Destinations: Sendable {
   let clock: WallClock
   let logger: Logger
   let started = ContinuousClock.now
+  let clampGuard: ClampGuard
   private let upstreamURL: Fixed
   private let upstreamSubscription: any Subscription
   private let client: HTTPClientLoop
@@ -53,6 +54,7 @@ final class Destinations: Sendable {
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       logger: daemon.logger)
     upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
+    clampGuard = ClampGuard(upstreamSubscription, clock: daemon.clock, logger: daemon.logger)
     upstream = UpstreamDestination(
       configuration: UpstreamConfiguration(
         configuration.upstream, url: url, adopts: daemon.options.adopts || daemon.options.standsIn),
@@ -139,7 +141,13 @@ extension UpstreamConfiguration {
       timeout: upstream.timeout, connectTimeout: upstream.connectTimeout,
       caFile: upstream.caFile.map { PEMSource($0.bytes) },
       retry: Retry(initial: upstream.retry.initial, max: upstream.retry.max, jitter: upstream.retry.jitter),
-      adoptsWaitingEvents: adopts)
+      rateLimit: RateLimit(
+        events: upstream.rateLimit.eventsPerMinute, eventsPerInstall: upstream.rateLimit.perInstallPerMinute,
+        margin: upstream.rateLimit.margin),
+      concurrency: upstream.concurrency,
+      onRefusedKey: upstream.onRefusedKey == .hold ? .hold : .deadLetter,
+      onExpired: upstream.onExpired == .send ? .send : .deadLetter,
+      order: upstream.order == .arrival ? .arrival : .oldestFirst, adoptsWaitingEvents: adopts)
   }
 }
 

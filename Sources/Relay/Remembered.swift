@@ -1,17 +1,17 @@
 import Synchronization
 
 /// A figure that costs something to get, got anew at most once in a while.
-final class Remembered: Sendable {
+final class Remembered<Value: Sendable>: Sendable {
   private let period: Duration
-  private let read: @Sendable () -> Int
-  private let last = Mutex<(value: Int, at: ContinuousClock.Instant)?>(nil)
+  private let read: @Sendable () -> Value
+  private let last = Mutex<(value: Value, at: ContinuousClock.Instant)?>(nil)
 
-  init(for period: Duration, _ read: @escaping @Sendable () -> Int) {
+  init(for period: Duration, _ read: @escaping @Sendable () -> Value) {
     self.period = period
     self.read = read
   }
 
-  var value: Int {
+  var value: Value {
     last.withLock { last in
       let now = ContinuousClock.now
       if let known = last, now - known.at < period { return known.value }

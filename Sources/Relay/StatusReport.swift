@@ -22,6 +22,8 @@ enum StatusReport {
     var removedLetters: [String: [DeadLetterRemoval: Int]] = [:]
     /// Bytes of the log that each destination keeps from being freed.
     var heldBytes: [String: Int] = [:]
+    /// When the first event that waits for the upstream is clamped if nothing moves.
+    var clampingBeginsAt: Timestamp?
   }
 
   static func json(_ facts: Facts) -> JSONValue {
@@ -70,7 +72,7 @@ enum StatusReport {
   }
 
   private static func destination(_ status: DestinationStatus, _ facts: Facts) -> JSONValue {
-    [
+    var members: JSONValue = [
       "name": .string(status.name), "type": .string(status.type), "state": .string(status.state.rawValue),
       "detail": JSONValue(status.detail), "pending": JSONValue(status.pending.events),
       "oldest_pending_seconds": JSONValue(
@@ -84,9 +86,16 @@ enum StatusReport {
             "app": .string(lane.app), "replayed": .bool(lane.isReplayed), "state": .string(lane.state.rawValue),
             "detail": JSONValue(lane.detail),
             "pending": JSONValue(lane.pending), "retry_at": JSONValue(lane.retryAt?.description),
+            "events_per_second": JSONValue(lane.rate, digits: 1),
+            "parked_installs": JSONValue(lane.parkedInstalls),
+            "drains_in_seconds": JSONValue(lane.drainsIn?.seconds),
           ]
         }),
     ]
+    if status.type == "upstream", case .object(let list) = members {
+      members = .object(list + [.init("clamping_begins_at", JSONValue(facts.clampingBeginsAt?.description))])
+    }
+    return members
   }
 
   /// One destination's books: `accepted` and `replayed` together are the sum of all the others, but for

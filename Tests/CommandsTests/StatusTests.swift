@@ -21,7 +21,8 @@ import Testing
     {"name":"upstream","type":"upstream","state":"waiting","detail":"the upstream said\\u001b[2J wait","pending":12,
     "oldest_pending_seconds":61.2,"retry_at":"2026-11-30T08:01:00.000Z","last_error":"HTTP 503",
     "held_bytes":1468006,"ledger":{"accepted":20,"delivered":5,"waiting":12,"dead_lettered":3,"dropped":0,"lost":0},
-    "lanes":[{"app":"ios","state":"waiting","detail":"HTTP 503","pending":12,"retry_at":null}]},
+    "lanes":[{"app":"ios","state":"waiting","detail":"HTTP 503","pending":12,"retry_at":null,
+    "events_per_second":2.5,"parked_installs":3,"drains_in_seconds":5000}]},
     {"name":"raw","type":"ndjson","state":"running","detail":null,"pending":0,"oldest_pending_seconds":0,
     "retry_at":null,"last_error":null,"ledger":{"delivered":20,"dead_lettered":0,"dropped":0,"lost":0},"lanes":[]}],
     "ledger":{"accepted":20}}
@@ -45,8 +46,8 @@ import Testing
         upstream     upstream  waiting       12    1m1s          5     3        0     0  1.4 MiB  2026-11-30T08:01:00.000Z
         raw          ndjson    running        0       -         20     0        0     0        -  -
 
-        DESTINATION  APP  STATE    WAITING  RETRY AT
-        upstream     ios  waiting       12  -
+        DESTINATION  APP  STATE    WAITING  EVENTS/S  PARKED INSTALLS  DRAINS IN  RETRY AT
+        upstream     ios  waiting       12       2.5                3      1h23m  -
 
         upstream: the upstream said [2J wait
         upstream: last error: HTTP 503

@@ -223,12 +223,6 @@ extension BadConfiguration {
       "1: apps[0].protocol: comes with a later version of event-relay; remove it",
       "1: apps[0].upstream: comes with a later version of event-relay; remove it"),
     .init(
-      "log: {}\nupstream: { concurrency: 1, on_refused_key: hold, on_expired: send, order: arrival }",
-      "2: upstream.concurrency: comes with a later version of event-relay; remove it",
-      "2: upstream.on_refused_key: comes with a later version of event-relay; remove it",
-      "2: upstream.on_expired: comes with a later version of event-relay; remove it",
-      "2: upstream.order: comes with a later version of event-relay; remove it"),
-    .init(
       "privacy: {}",
       "1: privacy: comes with a later version of event-relay; remove it"),
   ]

@@ -196,6 +196,11 @@ extension BadConfiguration {
       "upstream: { retry: { jitter: a lot% } }",
       "1: upstream.retry.jitter: \"a lot%\" is no share; it should be a share such as 10%, from 0% to 100%"),
     .init(
+      "upstream: { concurrency: 9, on_refused_key: drop, order: newest }",
+      "1: upstream.concurrency: \"9\" is more than the most, 8; it should be a whole number from 1 to 8",
+      "1: upstream.on_refused_key: \"drop\" is not known; it should be hold or dead_letter",
+      "1: upstream.order: \"newest\" is not known; it should be arrival or oldest_first"),
+    .init(
       "upstream: { rate_limit: { margin: 95% } }",
       "1: upstream.rate_limit.margin: \"95%\" is more than the most, 90%; it should be a share such as 10%, from 0% to 90%"
     ),

@@ -48,6 +48,10 @@ import Testing
     expected.upstream.caFile = PEMFile(path: authorities, bytes: Array("-----BEGIN CERTIFICATE-----".utf8))
     expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025)
     expected.upstream.rateLimit = .init(eventsPerMinute: 0, perInstallPerMinute: 1, margin: 0)
+    expected.upstream.concurrency = 3
+    expected.upstream.onRefusedKey = .deadLetter
+    expected.upstream.onExpired = .deadLetter
+    expected.upstream.order = .oldestFirst
     var lines = NDJSONOptions(pattern: try PathPattern("/etc/er/%Y-%m-%d.ndjson"))
     lines.rotation = RotationOptions(size: 4096, every: .seconds(60))
     lines.retention = nil
@@ -87,6 +91,10 @@ import Testing
       ca_file: ${CA}
       retry: { initial: 1ms, max: 2ms, jitter: 2.5% }
       rate_limit: { events_per_minute: 0, per_install_per_minute: 1, margin: 0% }
+      concurrency: 3
+      on_refused_key: dead_letter
+      on_expired: dead_letter
+      order: oldest_first
     sinks:
       - name: raw
         type: ndjson

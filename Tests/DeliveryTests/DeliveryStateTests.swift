@@ -22,19 +22,20 @@ struct DeliveryStateTests {
 
   @Test("nothing without events")
   func nothing() {
-    #expect(DeliveryState().decide(facts(0), limits) == .nothing)
-    #expect(DeliveryState().isFresh)
+    var state = DeliveryState()
+    #expect(state.decide(facts(0), limits) == .nothing)
+    #expect(state.isFresh)
   }
 
   @Test("lingers with a few, sends a full batch, and what has lingered")
   func linger() {
-    let state = DeliveryState()
+    var state = DeliveryState()
     #expect(state.decide(facts(99), limits) == .wait(until: now + .seconds(1)))
-    #expect(state.decide(facts(100), limits) == .send(lastSequence: .max))
-    #expect(state.decide(facts(1, lingerLeft: .zero), limits) == .send(lastSequence: .max))
+    #expect(state.decide(facts(100), limits) == .send(.onward))
+    #expect(state.decide(facts(1, lingerLeft: .zero), limits) == .send(.onward))
     var skipping = facts(1)
     skipping.skipsLinger = true
-    #expect(state.decide(skipping, limits) == .send(lastSequence: .max))
+    #expect(state.decide(skipping, limits) == .send(.onward))
     var perhapsFull = facts(50)
     perhapsFull.fullFrom = 50
     #expect(state.decide(perhapsFull, limits) == .sendIfFull(until: now + .seconds(1)))
@@ -43,56 +44,60 @@ struct DeliveryStateTests {
   @Test("holds without a key, whatever else there is")
   func hold() {
     var state = DeliveryState()
-    state.wait(delay(.seconds(5)))
+    state.wait(delay(.seconds(5)), from: now)
     var facts = facts(100)
     facts.isKeyless = true
     #expect(state.decide(facts, limits) == .hold)
   }
 
+  private func events(_ numbers: UInt64...) -> EventRanges {
+    var events = EventRanges()
+    for number in numbers { events.append(number, follows: false) }
+    return events
+  }
+
   @Test("no flush and no full batch skips a delay")
   func delayed() {
     var state = DeliveryState()
-    state.sent()
+    state.again = [Portion(events: events(7), attempts: 1)]
     _ = state.failed(schedule, retryAfter: nil, isRateLimited: false, roll: 0)
-    state.wait(delay(.seconds(30)))
+    state.wait(delay(.seconds(30)), from: now)
     var facts = facts(500)
     facts.skipsLinger = true
     #expect(state.decide(facts, limits) == .wait(until: now + .seconds(30)))
     facts.now = now + .seconds(30)
-    #expect(state.decide(facts, limits) == .send(lastSequence: .max))
-    #expect(state.attempts == 1)
+    #expect(state.decide(facts, limits) == .send(.again))
     #expect(state.record(of: .app("ios"), app: "ios")?.failures == 1)
-    state.sent()
+    #expect(state.record(of: .app("ios"), app: "ios")?.attempts == 1)
+    state.again = []
+    state.underWay.began(1, nil)
+    #expect(state.decide(facts, limits) == .waitForAnswer)
     #expect(state.record(of: .app("ios"), app: "ios")?.failures == 1, "still on record while the next try is under way")
-    state.settled(through: 7)
+    state.underWay.ended(1, nil)
+    state.answered(now + .seconds(30))
     #expect(state.isFresh)
     #expect(state.record(of: .app("ios"), app: "ios") == nil)
   }
 
-  @Test("halves a refused batch in order, and counts each event's tries")
-  func halves() {
+  @Test("what was sent before a failure came neither ends its delay nor counts as one more")
+  func oldNews() {
+    var state = DeliveryState(concurrency: 8)
+    _ = state.failed(schedule, retryAfter: nil, isRateLimited: false, roll: 0)
+    state.wait(delay(.seconds(30)), from: now)
+    state.answered(now - .milliseconds(1))
+    #expect(state.delay != nil)
+    #expect(!state.isNews(now - .milliseconds(1)))
+    #expect(state.isNews(now))
+    #expect(state.requestsMax == 1)
+  }
+
+  @Test("counts that can't be right have the lane read anew")
+  func readAnew() {
     var state = DeliveryState()
-    state.sent()
-    #expect(state.refusedForContent(BatchShape(count: 4, first: 10, middle: 12, last: 19)) == .halved)
-    #expect(state.decide(facts(50), limits) == .send(lastSequence: 12))
-    state.sent()
-    #expect(state.attempts == 2)
-    #expect(state.refusedForContent(BatchShape(count: 2, first: 10, middle: 10, last: 12)) == .halved)
-    #expect(state.decide(facts(50), limits) == .send(lastSequence: 10))
-    state.sent()
-    #expect(state.attempts == 3)
-    #expect(state.refusedForContent(BatchShape(count: 1, first: 10, middle: 10, last: 10)) == .single)
-    state.settled(through: 10)
-    #expect(state.decide(facts(50), limits) == .send(lastSequence: 12))
-    #expect(state.attempts == 2)
-    state.sent()
-    state.settled(through: 12)
-    #expect(state.decide(facts(50), limits) == .send(lastSequence: 19))
-    #expect(state.attempts == 1)
-    state.sent()
-    state.settled(through: 19)
-    #expect(state.isFresh)
-    #expect(state.decide(facts(50), limits) == .wait(until: now + .seconds(1)), "full batches again")
+    for number in 1...5 { state.parked.park(1, UInt64(number), room: .afterAnswers) }
+    #expect(state.decide(facts(5, lingerLeft: .zero), limits) == .readAnew)
+    state.forgetHeld()
+    #expect(state.decide(facts(5, lingerLeft: .zero), limits) == .send(.onward))
   }
 
   @Test("a restored wait is the shorter of what is left by the wall clock and the whole of it")
@@ -102,7 +107,7 @@ struct DeliveryStateTests {
         app: "ios", retryAt: wallNow + retryIn, wait: wait, failures: 3, attempts: 4, state: .foreign, detail: "d")
       let state = DeliveryState(restored: record, now: now, wallNow: wallNow)
       #expect(state.failures == 3)
-      #expect(state.attempts == 4)
+      #expect(state.record(of: .app("ios"), app: "ios")?.attempts == 4)
       return (state.delay?.until ?? now) - now
     }
     #expect(left(retryIn: .seconds(20), wait: .seconds(60)) == .seconds(20))

@@ -39,14 +39,14 @@ final class FakeLog: Sendable {
   @discardableResult
   func append(
     _ text: String, app: String = "ios", kind: EventKind = .event, receivedAt: Timestamp,
-    flags: EventIndex.Flags = [], occurredAtOffset: Int = 0
+    flags: EventIndex.Flags = [], occurredAtOffset: Int = 0, install: UInt64 = 0, occurredAt: Timestamp? = nil
   ) -> UInt64 {
     state.withLock { state in
       let sequence = state.nextSequence
       state.nextSequence += 1
       let index = EventIndex(
-        idHigh: 0, idLow: 0, installHash: 0, userHash: 0, length: text.utf8.count, nameOffset: 0,
-        occurredAtOffset: occurredAtOffset, occurredAt: receivedAt, flags: flags)
+        idHigh: 0, idLow: 0, installHash: install, userHash: 0, length: text.utf8.count, nameOffset: 0,
+        occurredAtOffset: occurredAtOffset, occurredAt: occurredAt ?? receivedAt, flags: flags)
       let event = StoredEvent(
         sequence: sequence, index: index, kind: kind, dialect: 0, receivedAt: receivedAt, appIndex: 0, offset: 0)
       state.count += 1
@@ -106,16 +106,30 @@ final class FakeSubscription: Subscription {
   func pendingLanes() -> [Lane] { apps.filter { !open($0).isEmpty }.map { .app($0) } }
 
   func read(_ lane: Lane, limit: ReadLimit, into batch: EventBatch) throws(LogError) -> Bool {
+    let cursor = state.withLock { $0.cursors[lane.app ?? ""] ?? 0 }
+    guard let next = try fill(batch, lane, limit, { $0 >= cursor }) else { return false }
+    state.withLock { $0.cursors[lane.app ?? ""] = next }
+    return !batch.events.isEmpty
+  }
+
+  func read(
+    _ lane: Lane, again ranges: [ClosedRange<UInt64>], limit: ReadLimit, into batch: EventBatch
+  ) throws(LogError) -> Bool {
+    _ = try fill(batch, lane, limit) { number in ranges.contains { $0.contains(number) } }
+    return !batch.events.isEmpty
+  }
+
+  /// Fills the batch; the number after the last one taken.
+  private func fill(
+    _ batch: EventBatch, _ lane: Lane, _ limit: ReadLimit, _ isWanted: (UInt64) -> Bool
+  ) throws(LogError) -> UInt64? {
     if let fault = log.state.withLock({ $0.readFault }) { throw LogError(fault) }
     batch.removeAll()
-    guard let app = lane.app else { return false }
-    let cursor = state.withLock { state in
-      state.reads += 1
-      return state.cursors[app] ?? 0
-    }
+    state.withLock { $0.reads += 1 }
+    guard let app = lane.app else { return nil }
     var bytes = 0
-    var next = cursor
-    for record in open(app) where record.event.sequence >= cursor {
+    var next: UInt64 = state.withLock { $0.cursors[app] ?? 0 }
+    for record in open(app) where isWanted(record.event.sequence) {
       if record.event.sequence > limit.lastSequence || batch.events.count == limit.events { break }
       if !batch.events.isEmpty {
         if bytes + record.bytes.count + 1 > limit.bytes { break }
@@ -132,8 +146,7 @@ final class FakeSubscription: Subscription {
       next = record.event.sequence + 1
       if limit.separatesKinds, record.event.kind == .identify { break }
     }
-    state.withLock { $0.cursors[app] = next }
-    return !batch.events.isEmpty
+    return next
   }
 
   func rewind(_ lane: Lane) { state.withLock { $0.cursors[lane.app ?? ""] = nil } }
@@ -169,6 +182,12 @@ final class FakeSubscription: Subscription {
     let lanes = apps.map { pending(.app($0)) }
     return Pending(
       events: lanes.reduce(0) { $0 + $1.events }, oldestReceivedAt: lanes.compactMap(\.oldestReceivedAt).min())
+  }
+
+  func pendingNumbers(_ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int) throws(LogError) -> [UInt64] {
+    let events = open(lane.app ?? "").map(\.event)
+    return events.filter { ($0.index.flags.contains(.clamped) ? $0.receivedAt : $0.index.occurredAt) < moment }
+      .prefix(limit).map(\.sequence)
   }
 
   var ledger: Ledger {

@@ -27,6 +27,9 @@ struct SeededGenerator: RandomNumberGenerator {
 struct FileLogDeliveryTests {
   private let scene = Scene()
 
+  /// Whose events they are, by turns.
+  private static let installs = 7
+
   private struct Life {
     let log: FileLog
     let subscription: any Subscription
@@ -64,7 +67,8 @@ struct FileLogDeliveryTests {
       if !events.isEmpty { body.append(UInt8(ascii: ",")) }
       let text = #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#
       let index = EventIndex(
-        idHigh: 0, idLow: UInt64(number), installHash: 0, userHash: 0, length: text.utf8.count, nameOffset: 0,
+        idHigh: 0, idLow: UInt64(number), installHash: UInt64(number % Self.installs), userHash: 0,
+        length: text.utf8.count, nameOffset: 0,
         occurredAtOffset: 0, occurredAt: scene.simulation.wallClock.now, flags: [])
       events.append(DraftEvent(index: index, offset: body.count))
       body += text.utf8
@@ -148,19 +152,23 @@ struct FileLogDeliveryTests {
     "through any run of outages, refusals and crashes each event ends up upstream in order, or in the dead letters once",
     arguments: 1...25 as ClosedRange<UInt64>)
   func property(seed: UInt64) async throws {
+    var configuration = Scene.configuration(linger: .seconds(1))
+    // By turns: one request at a time; several; paced too.
+    configuration.concurrency = seed % 3 == 0 ? 1 : 8
+    if seed % 3 == 2 { configuration.rateLimit = RateLimit(events: 600, eventsPerInstall: 60) }
     var generator = SeededGenerator(seed: seed &* 77)
     let model = Model(seed: seed)
     scene.upstream.answers { model.answer($0) }
     let apps = ["ios", "android", "web"]
     for app in apps { scene.keys.set(app, app) }
-    var life = try await start(Scene.configuration(linger: .seconds(1)))
+    var life = try await start(configuration)
     var accepted: [String: [Int]] = [:]
     var next = 0
     for _ in 0..<80 {
       switch Int.random(in: 0..<10, using: &generator) {
       case 0...1:
         await kill(life)
-        life = try await start(Scene.configuration(linger: .seconds(1)))
+        life = try await start(configuration)
       case 2...5:
         let app = apps.randomElement(using: &generator)!
         let count = Int.random(in: 1...60, using: &generator)
@@ -179,7 +187,15 @@ struct FileLogDeliveryTests {
     scene.simulation.advance(by: .seconds(1))
     let dead = Set(0..<next).filter { Model.isRejected($0) || Model.isUnreadable($0) }
     for app in apps {
-      #expect(model.stored[app, default: []] == accepted[app, default: []].filter { !dead.contains($0) }, "\(app)")
+      let (stored, wanted) = (
+        model.stored[app, default: []], accepted[app, default: []].filter { !dead.contains($0) }
+      )
+      #expect(stored.sorted() == wanted, "\(app)")
+      for install in 0..<Self.installs {
+        let isOf: (Int) -> Bool = { $0 % Self.installs == install }
+        let (one, other): ([Int], [Int]) = (stored.filter(isOf), wanted.filter(isOf))
+        #expect(one == other, "\(app), install \(install)")
+      }
     }
     #expect(scene.deadLetterNumbers.sorted() == dead.sorted())
     let ledger = subscription.ledger

@@ -17,7 +17,10 @@ struct LaneTests {
 
   @Test("one blocked app of a thousand delays none of the others")
   func thousand() async {
-    for app in 0..<1000 { scene.store([app], app: "app-\(app)") }
+    for app in 0..<1000 {
+      scene.keys.set("app-\(app)", "aso_wk_\(app)")
+      scene.store([app], app: "app-\(app)")
+    }
     scene.upstream.answers { $0.numbers == [500] ? .error(429, "rate_limited", retryAfter: "60") : .accepted($0) }
     let life = await scene.start()
     scene.simulation.advance(by: .seconds(1))
@@ -45,6 +48,31 @@ struct LaneTests {
     scene.upstream.release()
     scene.simulation.settle()
     #expect(life.ledger.settled == Tally([.delivered: 30_000]))
+  }
+
+  @Test("apps whose requests hang, each with as many as it may have, leave room for the others")
+  func hanging() async {
+    for app in 0..<8 {
+      scene.keys.set("hangs-\(app)", "aso_wk_hangs")
+      for number in 0..<600 { scene.store([app * 1000 + number], app: "hangs-\(app)", install: UInt64(number)) }
+    }
+    var configuration = Scene.configuration()
+    configuration.maxBatchEvents = 10
+    configuration.concurrency = 8
+    scene.upstream.answers { sent in
+      sent.key == "aso_wk_hangs" && sent.numbers.contains { $0 % 1000 >= 400 } ? .hold : .accepted(sent)
+    }
+    let life = await scene.start(configuration)
+    #expect(life.ledger.settled == Tally(.delivered, 3200))
+    #expect((UpstreamEngine.inFlightMax / 2...UpstreamEngine.inFlightMax * 3 / 4).contains(scene.upstream.inFlight))
+    for app in 0..<20 { scene.store(10_000 + app * 100..<10_100 + app * 100, app: "app-\(app)") }
+    life.subscription.progress()
+    scene.simulation.settle()
+    #expect(life.ledger.settled == Tally(.delivered, 5200))
+    scene.upstream.answers { .accepted($0) }
+    scene.upstream.release()
+    scene.simulation.settle()
+    #expect(life.ledger.settled == Tally(.delivered, 6800))
   }
 
   @Test("what waits holds no batch and no body; what is done is forgotten")

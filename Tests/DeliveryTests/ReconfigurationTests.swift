@@ -85,4 +85,125 @@ struct ReconfigurationTests {
     scene.simulation.advance(by: .seconds(2))
     #expect(scene.upstream.sent.map(\.numbers) == [[1, 2], [3, 4], [5]])
   }
+
+  private func paced(_ events: Int, _ install: Int = 0) -> UpstreamConfiguration {
+    var configuration = Scene.configuration()
+    configuration.rateLimit = RateLimit(events: events, eventsPerInstall: install, margin: 0)
+    return configuration
+  }
+
+  @Test("a higher limit of a key lets those that wait for it go at once, and what was sent before counts on")
+  func higherLimit() async {
+    scene.store(1...1000)
+    let life = await scene.start(paced(200))
+    scene.simulation.advance(by: .seconds(10))
+    #expect(life.ledger.settled[.delivered] == 200)
+    await reconfigure(life, paced(500))
+    scene.simulation.advance(by: .seconds(1))
+    #expect(life.ledger.settled[.delivered] == 500)
+    await reconfigure(life, paced(0))
+    scene.simulation.settle()
+    #expect(life.ledger.settled[.delivered] == 1000)
+  }
+
+  @Test("a lower limit holds at once; one that was off lets nothing go for a minute, since nobody counted")
+  func lowerLimit() async {
+    let life = await scene.start(paced(500))
+    scene.store(1...400)
+    life.subscription.progress()
+    scene.simulation.advance(by: .seconds(1))
+    await reconfigure(life, paced(100))
+    scene.store(401...500)
+    life.subscription.progress()
+    scene.simulation.advance(by: .seconds(59))
+    #expect(life.ledger.settled[.delivered] == 400)
+    scene.simulation.advance(by: .seconds(3))
+    #expect(life.ledger.settled[.delivered] == 500)
+
+    await reconfigure(life, paced(0))
+    // One is under way when the limit comes.
+    scene.upstream.next(.hold)
+    scene.store(501...600)
+    life.subscription.progress()
+    scene.simulation.settle()
+    #expect(scene.upstream.inFlight == 1)
+    await reconfigure(life, paced(200))
+    scene.upstream.release()
+    scene.simulation.settle()
+    scene.store(601...700)
+    life.subscription.progress()
+    scene.simulation.advance(by: .seconds(59))
+    #expect(life.ledger.settled[.delivered] == 600)
+    scene.simulation.advance(by: .seconds(3))
+    #expect(life.ledger.settled[.delivered] == 700)
+  }
+
+  @Test("an install's higher limit lets its parked events go at once")
+  func installLimit() async {
+    scene.store(1...100, install: 7)
+    let life = await scene.start(paced(0, 30))
+    scene.simulation.advance(by: .seconds(1))
+    #expect(life.ledger.settled[.delivered] == 30)
+    await reconfigure(life, paced(0, 50))
+    scene.simulation.settle()
+    #expect(life.ledger.settled[.delivered] == 50)
+    await reconfigure(life, paced(0))
+    scene.simulation.settle()
+    #expect(life.ledger.settled[.delivered] == 100)
+    #expect(scene.upstream.sent.flatMap(\.numbers) == Array(1...100))
+  }
+
+  @Test("another concurrency holds for lanes that are at work")
+  func concurrency() async {
+    for number in 1...6000 { scene.store([number], install: UInt64(number)) }
+    scene.upstream.answers { _ in .hold }
+    let life = await scene.start()
+    func release(_ rounds: Int) {
+      for _ in 0..<rounds {
+        scene.upstream.release()
+        scene.simulation.settle()
+      }
+    }
+    release(5)
+    #expect(scene.upstream.inFlightMost == 1)
+    var configuration = Scene.configuration()
+    configuration.concurrency = 4
+    await reconfigure(life, configuration)
+    release(8)
+    #expect(scene.upstream.inFlightMost > 1)
+    configuration.concurrency = 1
+    await reconfigure(life, configuration)
+    release(2)
+    #expect(scene.upstream.inFlight == 1)
+  }
+
+  @Test("an app with another key waits no more for the budget of the last one")
+  func otherKey() async {
+    scene.keys.set("ios", "aso_wk_old")
+    scene.store(1...300)
+    let life = await scene.start(paced(100))
+    scene.simulation.advance(by: .seconds(5))
+    #expect(life.ledger.settled[.delivered] == 100)
+    scene.keys.set("ios", "aso_wk_new")
+    await scene.simulation.drive { await life.destination.keysChanged() }
+    scene.simulation.settle()
+    #expect(life.ledger.settled[.delivered] == 200)
+    #expect(scene.upstream.sent.map(\.key) == ["aso_wk_old", "aso_wk_new"])
+  }
+
+  @Test("another upstream knows nothing of a key that the last one refused")
+  func forgetsRefusals() async {
+    scene.store(1...300)
+    scene.upstream.answers { _ in .error(401, "invalid_write_key") }
+    let life = await scene.start()
+    #expect(life.ledger.settled == Tally(.refused, 300))
+    #expect(life.status.lanes.map(\.state) == [.refused])
+    scene.upstream.answers { .accepted($0) }
+    await reconfigure(life, Scene.configuration(url: "http://other.test"))
+    scene.store(301...310)
+    life.subscription.progress()
+    scene.simulation.settle()
+    #expect(life.ledger.settled == Tally([.refused: 300, .delivered: 10]))
+    #expect(life.status.state == .running)
+  }
 }

@@ -68,11 +68,11 @@ final class Scene: Sendable {
   }
 
   /// Stores events that carry these numbers.
-  func store(_ numbers: some Sequence<Int>, app: String = "ios") {
+  func store(_ numbers: some Sequence<Int>, app: String = "ios", install: UInt64 = 0) {
     for number in numbers {
       log.append(
         #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#, app: app,
-        receivedAt: simulation.wallClock.now)
+        receivedAt: simulation.wallClock.now, install: install)
     }
   }
 

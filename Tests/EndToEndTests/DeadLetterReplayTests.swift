@@ -9,7 +9,7 @@ extension EndToEnd {
     private let directory = TemporaryDirectory()
 
     private func settings(_ upstream: ScriptedUpstream, apps: String = "", keys: String = "any") -> RelaySettings {
-      RelaySettings(upstream: upstream, keys: keys, apps: apps, grace: "5s")
+      RelaySettings(upstream: upstream, keys: keys, apps: apps, onRefusedKey: "dead_letter", grace: "5s")
     }
 
     private func run(_ words: String...) async throws -> CommandResult {

@@ -101,6 +101,12 @@ final class MemorySubscription: Subscription {
     }
   }
 
+  func read(
+    _ lane: Lane, again ranges: [ClosedRange<UInt64>], limit: ReadLimit, into batch: EventBatch
+  ) throws(LogError) -> Bool {
+    preconditionFailure("no sink reads given events again")
+  }
+
   func rewind(_ lane: Lane) { if lane == .all { rewind() } }
 
   private func rewind() { state.withLock { $0.cursor = $0.acknowledged } }

@@ -91,21 +91,28 @@ enum StatusTables {
   /// The apps of destinations that have several, or one that doesn't just run.
   private static func lanes(_ destinations: [JSONValue]) -> Table {
     var table = Table([
-      .init("destination"), .init("app"), .init("state"), .init("waiting", isNumber: true), .init("retry at"),
+      .init("destination"), .init("app"), .init("state"), .init("waiting", isNumber: true),
+      .init("events/s", isNumber: true), .init("parked installs", isNumber: true), .init("drains in", isNumber: true),
+      .init("retry at"),
     ])
     for destination in destinations {
       let lanes = destination["lanes"]?.array ?? []
-      guard lanes.count > 1 || lanes.contains(where: { $0["state"]?.string != "running" }) else { continue }
+      guard lanes.count > 1 || lanes.contains(where: isWorthTelling) else { continue }
       for lane in lanes {
         table.add([
           destination["name"]?.string ?? "",
           (lane["app"]?.string ?? "") + (lane["replayed"]?.bool == true ? " (replayed)" : ""),
           lane["state"]?.string ?? "",
-          number(lane["pending"]), lane["retry_at"]?.string ?? "",
+          number(lane["pending"]), number(lane["events_per_second"]), number(lane["parked_installs"]),
+          lane["drains_in_seconds"]?.double.map(duration) ?? "", lane["retry_at"]?.string ?? "",
         ])
       }
     }
     return table
+  }
+
+  private static func isWorthTelling(_ lane: JSONValue) -> Bool {
+    lane["state"]?.string != "running" || lane["parked_installs"]?.integer(as: Int.self) ?? 0 > 0
   }
 
   /// What each destination says about itself, once each.
@@ -113,6 +120,10 @@ enum StatusTables {
     let name = destination["name"]?.string ?? "?"
     var out: [String] = []
     if let detail = destination["detail"]?.string { out.append("\(name): \(detail)") }
+    let waited = destination["oldest_pending_seconds"]?.double ?? 0
+    if waited > 86_400, let moment = destination["clamping_begins_at"]?.string {
+      out.append("\(name): unless the oldest event goes, its time is replaced from \(moment) on")
+    }
     if let error = destination["last_error"]?.string { out.append("\(name): last error: \(error)") }
     for lane in destination["lanes"]?.array ?? [] {
       guard let detail = lane["detail"]?.string, detail != destination["detail"]?.string else { continue }

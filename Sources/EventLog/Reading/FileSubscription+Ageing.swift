@@ -19,33 +19,85 @@ extension FileSubscription {
     return count
   }
 
-  /// Looks into the index of each frame of a segment that has events so old.
+  func earliestPendingDate() throws(LogError) -> Timestamp? {
+    let owed = monitor.withLock {
+      drain()
+      return lanes.values.filter { $0.pending > 0 }.map { (app: $0.app, marks: $0.marks) }
+    }
+    // Those that can hold the earliest come first; the others mostly needn't be looked into.
+    var places: [(bound: Timestamp, lane: Int, segment: Segment)] = []
+    for (lane, entry) in owed.enumerated() {
+      for segment in catalog.all {
+        guard let share = catalog.share(of: entry.app, in: segment), share.last > entry.marks.low else { continue }
+        places.append((min(share.occurredAt.earliest, share.receivedAt.earliest), lane, segment))
+      }
+    }
+    var earliest: Timestamp?
+    for place in places.sorted(by: { $0.bound < $1.bound }) {
+      if let earliest, place.bound >= earliest { break }
+      var cursor = DirectoryCursor(app: owed[place.lane].app)
+      try forEachDate(owed[place.lane].marks, in: place.segment, &cursor) { _, date in
+        earliest = min(earliest ?? date, date)
+      }
+    }
+    return earliest
+  }
+
+  func pendingNumbers(
+    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+  ) throws(LogError) -> [UInt64] {
+    let owed = monitor.withLock {
+      drain()
+      return state(lane).flatMap { $0.pending > 0 ? ($0.app, $0.marks) : nil }
+    }
+    guard let (app, marks) = owed else { return [] }
+    var numbers: [UInt64] = []
+    var cursor = DirectoryCursor(app: app)
+    for segment in catalog.all where numbers.count < limit {
+      guard let share = catalog.share(of: app, in: segment), share.last > marks.low,
+        share.occurredAt.earliest < moment || share.receivedAt.earliest < moment
+      else { continue }
+      try forEachDate(marks, in: segment, &cursor) { number, date in
+        if date < moment, numbers.count < limit { numbers.append(number) }
+      }
+    }
+    return numbers
+  }
+
   private func countDated(
     before moment: Timestamp, _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor
   ) throws(LogError) -> Int {
-    guard try cursor.seek(catalog, to: max(marks.low + 1, segment.firstSequence)) else { return 0 }
-    let file = try catalog.file(of: segment)
     var count = 0
+    try forEachDate(marks, in: segment, &cursor) { _, date in if date < moment { count += 1 } }
+    return count
+  }
+
+  /// Looks into the index of each frame of a segment: tells the number and the date of each event that is owed.
+  private func forEachDate(
+    _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ body: (UInt64, Timestamp) -> Void
+  ) throws(LogError) {
+    guard try cursor.seek(catalog, to: max(marks.low + 1, segment.firstSequence)) else { return }
+    let file = try catalog.file(of: segment)
     var bytes = [UInt8]()
     while cursor.segment === segment, let entry = try cursor.entry(catalog) {
       let wanted = min(entry.length, FrameHeader.size + FrameHeader.appLengthMax + entry.count * EventIndex.encodedSize)
       if bytes.count < wanted { bytes = [UInt8](repeating: 0, count: wanted * 2) }
       // A frame that can't be read is counted when somebody reads its events.
-      count += bytes.withUnsafeMutableBytes { buffer in
+      bytes.withUnsafeMutableBytes { buffer in
         let start = buffer.baseAddress!
         let target = UnsafeMutableRawBufferPointer(start: start, count: wanted)
         guard !entry.isDamaged, (try? file.read(into: target, at: entry.offset)) == wanted,
           case .header(let header) = FrameHeader.read(start, available: entry.length, life: segment.life),
           header.indexOffset + header.indexLength <= wanted
-        else { return 0 }
-        return (0..<header.eventCount).count { i in
-          guard !marks.isSettled(header.firstSequence + UInt64(i)) else { return false }
+        else { return }
+        for i in 0..<header.eventCount {
+          let number = header.firstSequence + UInt64(i)
+          if marks.isSettled(number) { continue }
           let event = EventIndex(UnsafeRawPointer(start) + header.indexOffset + i * EventIndex.encodedSize)
-          return (event.flags.contains(.clamped) ? header.receivedAt : event.occurredAt) < moment
+          body(number, event.flags.contains(.clamped) ? header.receivedAt : event.occurredAt)
         }
       }
       guard try cursor.advance(catalog) else { break }
     }
-    return count
   }
 }

@@ -29,6 +29,10 @@ final class LaneReader {
     var through: UInt64
     var limit: ReadLimit
     var settled: IntervalSet
+    /// Only these events; nil: all.
+    var wanted: IntervalSet?
+    /// What the batch holds already, for a read that goes on filling it.
+    var before: (bytes: Int, kind: UInt8)?
   }
 
   /// Frames that lie apart by no more than this are read with one call.
@@ -60,7 +64,7 @@ final class LaneReader {
   /// Fills the batch from a number on.
   func read(_ request: Request, into batch: EventBatch, from log: LogReadingContext) throws(LogError) -> Result {
     var result = Result(next: request.from)
-    taken = Taken(next: request.from)
+    taken = Taken(bytes: request.before?.bytes ?? 0, kind: request.before?.kind, next: request.from)
     let catalog = log.catalog
     guard try directory.seek(catalog, to: request.from) else { return result.ended(request) }
     repeat {
@@ -174,6 +178,7 @@ final class LaneReader {
         return
       }
       if !request.settled.isEmpty && request.settled.contains(sequence) { continue }
+      if let wanted = request.wanted, !wanted.contains(sequence) { continue }
       let isFirst = batch.events.isEmpty
       if (!isFirst && (batch.events.count >= limit.events || taken.bytes + entry.length + 1 > limit.bytes))
         || (!isFirst && limit.separatesKinds && kind == .identify)

@@ -21,6 +21,8 @@ final class LaneState {
   /// For looking into directories when something is settled.
   var directory: DirectoryCursor
   let reader: LaneReader
+  /// For what is read again beside it.
+  private(set) lazy var again = LaneReader(app: app)
 
   init(app: AppID, marks: LaneMarks) {
     self.app = app

@@ -65,6 +65,16 @@ final class ReplayableSubscription: Subscription {
     return try subscription.read(lane, limit: limit, into: batch)
   }
 
+  func read(
+    _ lane: Lane, again ranges: [ClosedRange<UInt64>], limit: ReadLimit, into batch: EventBatch
+  ) throws(LogError) -> Bool {
+    guard let (subscription, lane) = place(of: lane) else {
+      batch.removeAll()
+      return false
+    }
+    return try subscription.read(lane, again: ranges, limit: limit, into: batch)
+  }
+
   func rewind(_ lane: Lane) {
     if let (subscription, lane) = place(of: lane) { subscription.rewind(lane) }
   }
@@ -93,6 +103,18 @@ final class ReplayableSubscription: Subscription {
     let count = try main.pendingEvents(datedBefore: moment)
     guard let queue, let again = try queue.subscription.pendingEvents(datedBefore: moment) else { return count }
     return count.map { $0 + again }
+  }
+
+  func earliestPendingDate() throws(LogError) -> Timestamp? {
+    let dates = [try main.earliestPendingDate(), try queue?.subscription.earliestPendingDate()]
+    return dates.compactMap { $0 }.min()
+  }
+
+  func pendingNumbers(
+    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+  ) throws(LogError) -> [UInt64] {
+    guard let (subscription, lane) = place(of: lane) else { return [] }
+    return try subscription.pendingNumbers(lane, datedBefore: moment, atMost: limit)
   }
 
   // MARK: The books

@@ -16,6 +16,10 @@ struct RelaySettings: Sendable {
   var linger = "20ms"
   var timeout = "20s"
   var retry = "initial: 50ms, max: 200ms, jitter: 0%"
+  /// Off unless a test is about it.
+  var rateLimit = "events_per_minute: 0, per_install_per_minute: 0"
+  /// `hold`, or `dead_letter` where all that the upstream refuses is to be given up.
+  var onRefusedKey = "hold"
   var hasSink = true
   /// Short, since most tests end with an upstream that takes nothing.
   var grace = "500ms"
@@ -34,6 +38,8 @@ struct RelaySettings: Sendable {
       linger: \(linger)
       timeout: \(timeout)
       retry: { \(retry) }
+      rate_limit: { \(rateLimit) }
+      on_refused_key: \(onRefusedKey)
     \(hasSink ? "sinks: [{ name: raw, type: ndjson, path: ./events/%Y/%m/%d.ndjson }]" : "")
     shutdown: { grace: \(grace) }
     \(further)

@@ -5,14 +5,6 @@ import EventLog
 ///
 /// Belongs to the engine's thread.
 final class DeliveryLane {
-  enum Phase {
-    /// Waits for events, a moment or a change.
-    case resting
-    /// Waits for its turn to send.
-    case queued
-    case inFlight
-  }
-
   /// What users are told about the lane when it isn't simply running.
   struct Notice: Equatable {
     var state: DestinationStatus.State
@@ -22,10 +14,17 @@ final class DeliveryLane {
   let app: String
   let lane: Lane
   var state: DeliveryState
-  var phase = Phase.resting
+  /// It waits for its turn to send.
+  var isQueued = false
+  /// It waits for its key's budget.
+  var isWaitingForKey = false
+  /// When it came to wait for its turn, among all that did.
+  var place = 0
+  /// When the oldest of its events was received, as known then.
+  var oldest = Timestamp(milliseconds: .max)
   /// What it does when its turn comes.
   var plan = LaneDecision.nothing
-  /// The cursor is past events that are not settled.
+  /// The cursor is past events that nothing here knows of.
   var needsRewind = false
   /// The app had no key when the lane last tried.
   var isKeyless = false
@@ -38,9 +37,12 @@ final class DeliveryLane {
   /// Nothing can be sent before, however much somebody flushes; nil: nothing stands against it.
   var blocked: LaneBlock?
   var notice: Notice?
-  var task: Task<Void, Never>?
+  /// The key that was refused last: its fingerprint.
+  var refusedKey: String?
+  var meter = RateMeter()
+  var tasks: [Int: Task<Void, Never>] = [:]
 
-  init(_ lane: Lane, app: String, state: DeliveryState = DeliveryState()) {
+  init(_ lane: Lane, app: String, state: DeliveryState) {
     self.app = app
     self.lane = lane
     self.state = state

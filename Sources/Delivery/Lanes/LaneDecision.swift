@@ -24,15 +24,29 @@ enum LaneDecision: Sendable, Equatable {
   case hold
   /// Nothing before this moment.
   case wait(until: ContinuousClock.Instant)
-  /// Reads a batch and sends it.
-  case send(lastSequence: UInt64)
+  /// Nothing before a request under way is answered.
+  case waitForAnswer
+  /// What is held in memory can't be right: all of it is read anew.
+  case readAnew
+  /// Sends.
+  case send(LaneSource)
   /// Reads a batch and sends it only if it has become full by its bytes; else waits.
   case sendIfFull(until: ContinuousClock.Instant)
 
   var sends: Bool {
     switch self {
     case .send, .sendIfFull: true
-    case .nothing, .hold, .wait: false
+    case .nothing, .hold, .wait, .waitForAnswer, .readAnew: false
     }
   }
+}
+
+/// Where the events of the next request come from.
+enum LaneSource: Sendable, Equatable {
+  /// What was sent before, as it was or halved.
+  case again
+  /// An event that is suspected of being poison, alone.
+  case suspect
+  /// What was parked and may go, and what follows in the lane.
+  case onward
 }

@@ -1,0 +1,100 @@
+/// Finds the event that makes the upstream fail with 5xx while it takes others.
+///
+/// | a 5xx for | when | step |
+/// |---|---|---|
+/// | a batch | fewer than three in a row | the same again |
+/// | a batch | three and more | halved |
+/// | a single event | three and more | it steps aside, the lane tries what follows |
+/// | a suspect | others have passed since its last try, less than the third time | aside again |
+/// | a suspect | the third time | poison |
+/// | anything | a suspect stepped aside and nothing has passed since | the same again: an outage, not poison |
+///
+/// While nothing passes, the suspect and what follows it are tried in turn, so that a poisonous first event can't make an
+/// outage last. A suspect may be overtaken by later events of its install.
+struct PoisonHunt: Sendable, Equatable {
+  /// A single event that failed alone.
+  struct Suspect: Sendable, Equatable {
+    var portion: Portion
+    /// How often it has failed alone, each time while others passed.
+    var faults = 1
+    /// Something of its lane has passed since.
+    var othersPassed = false
+
+    init(portion: Portion) { self.portion = portion }
+
+    /// After one more try.
+    init(_ suspect: Suspect, _ portion: Portion) {
+      self = suspect
+      self.portion = portion
+    }
+  }
+
+  enum Step: Sendable, Equatable {
+    case again
+    case halve
+    case stepAside
+    case poison
+  }
+
+  static let faultsMin = 3
+  static let suspectsMax = 16
+
+  private(set) var suspects: [Suspect] = []
+  /// Something has passed since the last suspect stepped aside.
+  private var hasPassed = true
+  private var isSuspectsTurn = false
+
+  var isActive: Bool { !suspects.isEmpty }
+  var events: Int { suspects.count }
+
+  /// The upstream failed with a portion; its count of faults includes this one.
+  mutating func fault(_ portion: Portion) -> Step {
+    isSuspectsTurn = isActive
+    guard portion.serverFaults >= Self.faultsMin, hasPassed else { return .again }
+    if portion.events.count > 1 { return .halve }
+    guard suspects.count < Self.suspectsMax else { return .again }
+    suspects.append(Suspect(portion: portion))
+    hasPassed = false
+    return .stepAside
+  }
+
+  /// The upstream failed with a suspect, which was taken out to be tried.
+  mutating func fault(_ suspect: Suspect) -> Step {
+    isSuspectsTurn = false
+    var suspect = suspect
+    if suspect.othersPassed {
+      suspect.faults += 1
+      if suspect.faults >= Self.faultsMin { return .poison }
+      suspect.othersPassed = false
+      hasPassed = false
+    }
+    suspects.append(suspect)
+    return .stepAside
+  }
+
+  /// Puts a suspect back whose try said nothing about it.
+  mutating func putBack(_ suspect: Suspect) {
+    isSuspectsTurn = false
+    suspects.insert(suspect, at: 0)
+  }
+
+  /// Something passed.
+  mutating func passed() {
+    guard isActive || !hasPassed else { return }
+    hasPassed = true
+    for index in suspects.indices { suspects[index].othersPassed = true }
+  }
+
+  /// Whether a suspect is to be tried next.
+  ///
+  /// - Parameter hasOthers: there is something else of the lane to send.
+  func isDue(hasOthers: Bool) -> Bool {
+    isActive && (!hasOthers || isSuspectsTurn || suspects.contains(where: \.othersPassed))
+  }
+
+  /// Takes out the suspect to be tried next.
+  mutating func takeNext() -> Suspect? {
+    guard isActive else { return nil }
+    return suspects.remove(at: suspects.firstIndex(where: \.othersPassed) ?? 0)
+  }
+}

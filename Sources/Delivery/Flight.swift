@@ -1,0 +1,63 @@
+import Clocks
+import EventLog
+
+/// A request under way.
+struct Flight {
+  let id: Int
+  let lane: DeliveryLane
+  let buffers: BufferPool.Buffers
+  /// What it holds: exactly the batch's events.
+  let events: EventRanges
+  /// How many events of each install; nil: not counted.
+  let installs: [UInt64: Int]?
+  let kind: EventKind
+  let began: ContinuousClock.Instant
+  /// The key it is sent with.
+  let sending: SendingKey
+  /// How often its events were sent, this time included.
+  let attempts: Int
+  /// Faults of the upstream's own in a row before.
+  let serverFaults: Int
+  /// It holds nothing but this one.
+  let suspect: PoisonHunt.Suspect?
+
+  var count: Int { events.count }
+
+  /// Its events, to be sent again.
+  func portion(serverFaults: Int = 0) -> Portion {
+    Portion(events: events.sorted(), attempts: attempts, serverFaults: serverFaults)
+  }
+
+  /// Those of its events, by their places in the batch, for which it holds; to be read again.
+  func select(_ isWanted: (Int) -> Bool) -> EventRanges {
+    let stored = buffers.batch.events
+    return events.select({ stored[$0].sequence }, isWanted).sorted()
+  }
+
+  /// Two halves in the events' order.
+  func halves() -> (first: EventRanges, second: EventRanges) {
+    let middle = max(count / 2, 1)
+    return (select { $0 < middle }, select { $0 >= middle })
+  }
+
+  /// Two halves by installs: none has events in both.
+  func halvesByInstall() -> (first: EventRanges, second: EventRanges) {
+    let stored = buffers.batch.events
+    var order: [UInt64: Int] = [:]
+    for event in stored where order[event.index.installHash] == nil { order[event.index.installHash] = order.count }
+    let middle = (order.count + 1) / 2
+    func isFirst(_ index: Int) -> Bool { order[stored[index].index.installHash, default: 0] < middle }
+    return (select(isFirst), select { !isFirst($0) })
+  }
+
+  var installCount: Int { installs?.count ?? Set(buffers.batch.events.map(\.index.installHash)).count }
+
+  /// The upstream's words, should they repeat the key, without it: a key is never shown.
+  ///
+  /// (What is shorter than this is no secret, and may be a word.)
+  func withoutKey(_ words: String) -> String {
+    let key = sending.key
+    guard key.utf8.count >= 8, words.contains(key) else { return words }
+    return words.split(separator: key, omittingEmptySubsequences: false).joined(separator: "(key)")
+  }
+}

@@ -1,0 +1,171 @@
+import Clocks
+import EventLog
+import EventsAPI
+
+/// What a lane knows of its sending: numbers only, and a bounded number of them, whatever waits. It decides, and does nothing.
+struct DeliveryState: Sendable {
+  /// Failed tries in a row: how far the doubling of the delay has come.
+  private(set) var failures = 0
+  private(set) var delay: LaneDelay?
+  /// When the delay was set: answers to what was sent before say nothing about it.
+  private var delayedAt: ContinuousClock.Instant?
+  /// What is to be sent again; the next one is the last.
+  var again: [Portion] = []
+  var parked = ParkedEvents()
+  var underWay = UnderWay()
+  var poison = PoisonHunt()
+  var rateHunt = RateHunt()
+  var breaker = RefusalBreaker()
+  var concurrency: ConcurrencyControl
+  /// How often the oldest events were sent before a restart.
+  private var restoredAttempts = 0
+
+  init(concurrency: Int = 1) { self.concurrency = ConcurrencyControl(most: concurrency) }
+
+  /// Takes up what a lane knew before a restart.
+  init(
+    restored record: UpstreamRecord.LaneRecord, concurrency: Int = 1, now: ContinuousClock.Instant, wallNow: Timestamp
+  ) {
+    self.init(concurrency: concurrency)
+    failures = record.failures
+    restoredAttempts = record.attempts
+    delay = LaneDelay(restored: record, now: now, wallNow: wallNow)
+    delayedAt = now
+    breaker = RefusalBreaker(refusals: record.refusals, cause: record.refused)
+  }
+
+  /// Whether the lane may be forgotten when nothing of it waits.
+  var isFresh: Bool { failures == 0 && delay == nil && holdsNothing && breaker == RefusalBreaker() }
+
+  /// No event of the lane was read and is still to be settled.
+  var holdsNothing: Bool { again.isEmpty && parked.isEmpty && !poison.isActive && underWay.requests == 0 }
+
+  /// Events that were read and are still to be settled.
+  var held: Int { again.reduce(parked.count + underWay.events + poison.events) { $0 + $1.events.count } }
+
+  /// How many requests may be under way. What is sent again, and whatever finds something out, goes alone.
+  var requestsMax: Int {
+    failures > 0 || !again.isEmpty || poison.isActive || rateHunt.isActive || breaker.refusals > 0
+      ? 1 : concurrency.limit
+  }
+
+  /// What is next.
+  ///
+  /// | first that holds | next |
+  /// |---|---|
+  /// | nothing waits | nothing |
+  /// | its app has no key | hold |
+  /// | a delay runs | wait for its end |
+  /// | as many requests are under way as may be, or one that isn't known by its installs | wait for an answer |
+  /// | a suspect is due | send it alone |
+  /// | something is to be sent again | send that |
+  /// | an install that was parked may go on | send |
+  /// | nothing more may be read | wait for the next parked install, or an answer |
+  /// | another try; enough for a full batch; the linger is over or skipped | send |
+  /// | full by its bytes, perhaps, and nothing else is on its way | read, and send if so |
+  /// | otherwise | wait for the linger's end |
+  mutating func decide(_ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
+    guard facts.pendingEvents > 0 else { return underWay.requests == 0 ? .nothing : .waitForAnswer }
+    if facts.isKeyless { return .hold }
+    if let delay, facts.now < delay.until { return .wait(until: delay.until) }
+    if underWay.requests >= requestsMax || underWay.hasUnknown { return .waitForAnswer }
+    let unread = facts.pendingEvents - held
+    let isParkedReady = parked.isReady(at: facts.now)
+    if poison.isDue(hasOthers: !again.isEmpty || isParkedReady || unread > 0) { return .send(.suspect) }
+    if !again.isEmpty { return .send(.again) }
+    if isParkedReady { return .send(.onward) }
+    guard unread > 0, !parked.isFull else {
+      if let due = parked.nextDue { return .wait(until: due) }
+      // (Nothing under way and nobody's turn to come: the counts are wrong, the log having dropped events meanwhile.)
+      return underWay.requests > 0 ? .waitForAnswer : .readAnew
+    }
+    return decideOnward(unread, facts, limits)
+  }
+
+  private func decideOnward(_ unread: Int, _ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
+    let isFull = unread >= limits.events || facts.skipsLinger || facts.now >= facts.lingerUntil
+    if restoredAttempts > 0 || failures > 0 || isFull { return .send(.onward) }
+    if unread >= facts.fullFrom, holdsNothing { return .sendIfFull(until: facts.lingerUntil) }
+    return .wait(until: min(facts.lingerUntil, parked.nextDue ?? facts.lingerUntil))
+  }
+
+  /// How often events that are read now were sent before: once after a restart it is more than never.
+  mutating func takeRestoredAttempts() -> Int {
+    defer { restoredAttempts = 0 }
+    return restoredAttempts
+  }
+
+  /// The upstream has answered for a request, and not with a failure.
+  ///
+  /// - Parameter began: when the request was sent. The delay stays when it was set since then.
+  mutating func answered(_ began: ContinuousClock.Instant) {
+    guard isNews(began) else { return }
+    failures = 0
+    delay = nil
+    delayedAt = nil
+  }
+
+  /// Whether a request was sent after the last failure: if not, its own failure is the same one.
+  func isNews(_ began: ContinuousClock.Instant) -> Bool { delayedAt.map { began >= $0 } ?? true }
+
+  /// The try failed: counts it, and says how long to wait before the next.
+  ///
+  /// - Parameters:
+  ///   - schedule: the configured one; how far it has come is the lane's own.
+  ///   - roll: a random number from 0 up to 1.
+  mutating func failed(
+    _ schedule: RetrySchedule, retryAfter: RetryAfter?, isRateLimited: Bool, roll: Double
+  ) -> Duration {
+    var schedule = schedule
+    schedule.failures = failures
+    defer { failures = schedule.failures }
+    concurrency.failed()
+    return schedule.delay(retryAfter: retryAfter, isRateLimited: isRateLimited, roll: roll)
+  }
+
+  mutating func wait(_ delay: LaneDelay, from now: ContinuousClock.Instant) {
+    self.delay = delay
+    delayedAt = now
+  }
+
+  /// There is another key: what the old one was refused for is over.
+  mutating func closeBreaker() {
+    breaker.close()
+    failures = 0
+    delay = nil
+    delayedAt = nil
+  }
+
+  /// Nothing of the lane waits: there is nothing to try again. Refusals in a row are counted on.
+  mutating func rest() {
+    forgetHeld()
+    failures = 0
+    delay = nil
+    delayedAt = nil
+    restoredAttempts = 0
+  }
+
+  /// What was read and not settled is read again: forgets all of it.
+  mutating func forgetHeld() {
+    again = []
+    parked.removeAll()
+    poison = PoisonHunt()
+    rateHunt = RateHunt()
+  }
+
+  /// What must survive a restart; nil when nothing has to.
+  func record(of lane: Lane, app: String) -> UpstreamRecord.LaneRecord? {
+    guard let delay else { return nil }
+    return UpstreamRecord.LaneRecord(
+      app: app, isReplayed: lane.isReplayed, isAsked: delay.isAsked, retryAt: delay.retryAt, wait: delay.length,
+      failures: failures, attempts: again.last?.attempts ?? restoredAttempts, state: delay.state, detail: delay.detail,
+      refusals: breaker.refusals, refused: breaker.cause)
+  }
+}
+
+/// What a batch may hold.
+struct BatchLimits: Sendable, Equatable {
+  var events: Int
+  /// Bytes of a request's body.
+  var bytes: Int
+}

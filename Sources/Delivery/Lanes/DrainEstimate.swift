@@ -1,0 +1,25 @@
+import Clocks
+
+/// How long a lane takes for what waits now.
+struct DrainEstimate: Sendable {
+  var pending: Int
+  /// Events a second that were delivered lately; nil when none were.
+  var rate: Double?
+  /// Events of the install of which most are parked.
+  var longestParked: Int
+  /// Until the next try.
+  var wait: Duration
+  /// Nobody knows when it goes on.
+  var isHeld: Bool
+
+  /// Nil when nobody can tell: nothing moves, and no limit says how fast it may.
+  func duration(_ limit: RateLimit) -> Duration? {
+    guard pending > 0 else { return .zero }
+    if isHeld { return nil }
+    let allowed = limit.keyMax.map { Double($0) / limit.window.seconds }
+    guard let usual = rate ?? allowed, usual > 0 else { return nil }
+    let all = Double(pending) / usual
+    let parked = limit.installMax.map { Double(longestParked) / Double($0) * limit.window.seconds } ?? 0
+    return wait + .milliseconds(Int64(max(all, parked) * 1000))
+  }
+}

@@ -1,0 +1,128 @@
+/// A lane's events that wait because of their install: it has used its limit up, or an event of it is under way.
+///
+/// What was parked of an install goes before everything else of it, in its order. References only, and no more than
+/// ``runsMax``: past them the lane reads no further until some are gone; nothing is lost by it but time.
+struct ParkedEvents: Sendable {
+  private struct Install: Sendable {
+    var events = EventRanges()
+    /// When the next of it may go; nil: after an answer.
+    var due: ContinuousClock.Instant?
+    var isWaitingForAnswer = false
+  }
+
+  static let runsMax = 50_000
+
+  private let runsMax: Int
+  private var installs: [UInt64: Install] = [:]
+  private var order = DeadlineQueue<UInt64>()
+  /// Whose turn it is.
+  private var ready: [UInt64] = []
+  private var readyHead = 0
+  private(set) var count = 0
+  private(set) var runs = 0
+  /// Events of the install with the most of them, or once had.
+  private(set) var longest = 0
+
+  init(runsMax: Int = Self.runsMax) { self.runsMax = runsMax }
+
+  var isEmpty: Bool { installs.isEmpty }
+  var installCount: Int { installs.count }
+  var isFull: Bool { runs >= runsMax }
+
+  /// Whether an event has to wait behind one of its install that is parked.
+  func isBlocked(_ install: UInt64, _ number: UInt64) -> Bool {
+    guard let first = installs[install]?.events.first else { return false }
+    return first < number
+  }
+
+  /// Parks an event.
+  ///
+  /// - Parameters:
+  ///   - follows: in the lane it comes right behind the last event that was parked of this install.
+  ///   - room: when the install may go on.
+  mutating func park(_ install: UInt64, _ number: UInt64, follows: Bool = false, room: SlidingCount.Room) {
+    var entry = installs[install] ?? Install()
+    let before = (entry.events.count, entry.events.runs.count)
+    if let last = entry.events.last, number <= last {
+      entry.events.insert(number)
+    } else {
+      entry.events.append(number, follows: follows && !entry.events.isEmpty)
+    }
+    count += entry.events.count - before.0
+    runs += entry.events.runs.count - before.1
+    longest = max(longest, entry.events.count)
+    let isNew = installs[install] == nil
+    installs[install] = entry
+    if isNew { schedule(install, room) }
+  }
+
+  private mutating func schedule(_ install: UInt64, _ room: SlidingCount.Room) {
+    installs[install]?.due = nil
+    installs[install]?.isWaitingForAnswer = false
+    switch room {
+    case .now: ready.append(install)
+    case .at(let moment):
+      installs[install]?.due = moment
+      order.add(moment, install)
+    case .afterAnswers: installs[install]?.isWaitingForAnswer = true
+    }
+  }
+
+  /// A request has been answered that held events of the install.
+  mutating func answered(_ install: UInt64) {
+    guard installs[install]?.isWaitingForAnswer == true else { return }
+    schedule(install, .now)
+  }
+
+  /// Limits have changed: those that wait for a moment are looked at now.
+  mutating func lookAgain() {
+    order = DeadlineQueue()
+    for (install, entry) in installs where entry.due != nil { schedule(install, .now) }
+  }
+
+  /// When the next install may go on; nil when none waits for a moment.
+  var nextDue: ContinuousClock.Instant? { order.earliest }
+
+  /// Whether an install may go on now.
+  mutating func isReady(at now: ContinuousClock.Instant) -> Bool {
+    while let entry = order.take(dueAt: now) {
+      let install = entry.subject
+      guard installs[install]?.due == entry.deadline else { continue }
+      schedule(install, .now)
+    }
+    return readyHead < ready.count
+  }
+
+  /// Takes out the install whose turn it is, with all its events; those that don't go now are parked again.
+  mutating func takeNext(at now: ContinuousClock.Instant) -> (install: UInt64, events: EventRanges)? {
+    guard isReady(at: now) else { return nil }
+    while readyHead < ready.count {
+      let install = ready[readyHead]
+      readyHead += 1
+      if readyHead == ready.count || readyHead > 1024 {
+        ready.removeFirst(readyHead)
+        readyHead = 0
+      }
+      guard let entry = installs[install], entry.due == nil, !entry.isWaitingForAnswer else { continue }
+      installs[install] = nil
+      count -= entry.events.count
+      runs -= entry.events.runs.count
+      if entry.events.count == longest { longest = 0 }
+      return (install, entry.events)
+    }
+    return nil
+  }
+
+  /// Parks what was taken out and didn't go.
+  mutating func putBack(_ install: UInt64, _ events: EventRanges, room: SlidingCount.Room) {
+    guard !events.isEmpty else { return }
+    precondition(installs[install] == nil, "an install is parked once")
+    installs[install] = Install(events: events)
+    longest = max(longest, events.count)
+    count += events.count
+    runs += events.runs.count
+    schedule(install, room)
+  }
+
+  mutating func removeAll() { self = ParkedEvents(runsMax: runsMax) }
+}

@@ -1,0 +1,8 @@
+/// Events that were sent and are to be sent again, as they were or halved: numbers only.
+struct Portion: Sendable, Equatable {
+  var events: EventRanges
+  /// How often they were sent.
+  var attempts: Int
+  /// How often in a row the upstream had a fault of its own (5xx) with them.
+  var serverFaults = 0
+}

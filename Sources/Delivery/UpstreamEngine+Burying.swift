@@ -1,0 +1,77 @@
+import DeadLetters
+import EventLog
+import Observability
+import Records
+
+/// An event of a batch that is given up, with the upstream's words.
+struct Letter {
+  var index: Int
+  var code, message: String?
+}
+
+extension UpstreamEngine {
+  /// Writes dead letters of a request and syncs them.
+  ///
+  /// - Returns: false when that fails: then the lane waits, and nothing of the letters counts.
+  func bury(_ flight: Flight, _ letters: [Letter], _ outcome: Outcome, status: Int?) -> Bool {
+    let words = letters.map { letter in
+      Letter(
+        index: letter.index, code: letter.code.map { flight.withoutKey($0) },
+        message: letter.message.map { flight.withoutKey($0) })
+    }
+    return bury(flight.lane, flight.buffers.batch, words, outcome, status: status, attempts: flight.attempts)
+  }
+
+  private func bury(
+    _ lane: DeliveryLane, _ batch: EventBatch, _ letters: [Letter], _ outcome: Outcome, status: Int?, attempts: Int
+  ) -> Bool {
+    let name = UpstreamContext.destination
+    defer { deadLetterLines.removeAll() }
+    do {
+      let mark = try context.deadLetters.prepare(name)
+      if committedDeadLetters?.isSameFile(as: mark) != true {
+        // A file is on record before its first line, so that after a crash it is found and cut back.
+        record.deadLetters = mark
+        isRecordDirty = true
+        try commit()
+      }
+      for letter in letters {
+        let event = batch.events[letter.index]
+        deadLetterLines.append(
+          event, app: batch.app(of: event), bytes: batch.bytes(of: event),
+          deadLetter: DeadLetterDetails(
+            destination: name, reason: outcome, status: status, code: letter.code, message: letter.message,
+            attempts: attempts, at: context.clock.now))
+      }
+      record.deadLetters = try context.deadLetters.append(name, lines: deadLetterLines)
+    } catch {
+      let reason = (error as? FileError)?.description ?? (error as? LogError)?.description ?? "\(error)"
+      fail(lane, nil, .failing, "Dead letters can't be written: \(reason)")
+      return false
+    }
+    if let didBury = context.didBury { didBury(lane.app, letters.map { batch.events[$0.index] }) }
+    isRecordDirty = true
+    requestUrgentCommit()
+    return true
+  }
+
+  /// Gives up events of a batch that have grown too old; those that can't be given up now are sent again, or that is tried.
+  func expire(_ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane) {
+    guard !buryExpired(events, of: batch, lane) else { return }
+    var kept = EventRanges()
+    for event in events { kept.append(event.sequence, follows: false) }
+    lane.state.again.append(Portion(events: kept.sorted(), attempts: 0))
+  }
+
+  /// - Returns: false when the dead letters can't be written: then nothing of it counts.
+  func buryExpired(_ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane) -> Bool {
+    let numbers = Set(events.map(\.sequence))
+    let letters = batch.events.indices.filter { numbers.contains(batch.events[$0].sequence) }.map { Letter(index: $0) }
+    guard bury(lane, batch, letters, .expired, status: nil, attempts: 0) else { return false }
+    for event in events { settle(lane, event.sequence...event.sequence, Tally(.expired, 1)) }
+    context.logger.info(
+      "events have grown older than 7 days and go to the dead letters", about: UpstreamContext.destination,
+      ["app": .text(lane.app), "events": .integer(events.count)])
+    return true
+  }
+}

@@ -1,0 +1,213 @@
+import Clocks
+import EventLog
+import EventsAPI
+import Observability
+
+// Failures and what ends them.
+extension UpstreamEngine {
+  /// Lets the lane wait before the next try.
+  ///
+  /// - Parameters:
+  ///   - flight: what failed; one that was sent before the last failure is no further one.
+  ///   - asked: what the upstream asked for.
+  ///   - isOutage: nobody can send now.
+  func fail(
+    _ lane: DeliveryLane, _ flight: Flight?, _ state: DestinationStatus.State, _ detail: String,
+    _ asked: RetryAfter? = nil, isRateLimited: Bool = false, isOutage: Bool = false
+  ) {
+    if let flight, !lane.state.isNews(flight.began), asked == nil { return }
+    let detail = String(String.UnicodeScalarView(detail.unicodeScalars.prefix(Self.detailLengthMax)))
+    let length = lane.state.failed(
+      context.configuration.schedule, retryAfter: asked, isRateLimited: isRateLimited, roll: context.roll())
+    if let asked, asked.wasCut {
+      context.logger.warning(
+        "the upstream's Retry-After is over an hour; one hour is waited", about: UpstreamContext.destination,
+        ["app": .text(lane.app)])
+    }
+    let fields: KeyValuePairs<String, LogValue> = [
+      "app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(length.seconds),
+    ]
+    if isOutage, outageSince == nil {
+      outageSince = now
+      context.logger.warning("the upstream can't be reached; events wait", about: UpstreamContext.destination, fields)
+    } else {
+      context.logger.info("events wait for another try", about: UpstreamContext.destination, fields)
+    }
+    delay(lane, length, state, detail, isAsked: asked != nil || isRateLimited)
+    if let flight, asked != nil || isRateLimited { flight.sending.ask(lane.state.delay) }
+  }
+
+  /// Something of our own failed: it is tried again soon.
+  func failLocally(_ lane: DeliveryLane, _ detail: String) {
+    context.logger.error(
+      "waiting events can't be read", about: UpstreamContext.destination,
+      ["app": .text(lane.app), "reason": .text(detail)])
+    delay(lane, Self.localRetry, .failing, detail)
+  }
+
+  func delay(
+    _ lane: DeliveryLane, _ length: Duration, _ state: DestinationStatus.State, _ detail: String, isAsked: Bool = false
+  ) {
+    lane.state.wait(
+      LaneDelay(
+        length: length, state: state, detail: detail, now: now, wallNow: context.clock.now, isAsked: isAsked), from: now
+    )
+    lane.notice = DeliveryLane.Notice(state: state, detail: detail)
+    board.change { $0.lastError = "\(lane.app): \(detail)" }
+    isRecordDirty = true
+    requestUrgentCommit()
+  }
+
+  private static var detailLengthMax: Int { 300 }
+
+  /// The upstream itself has answered.
+  func reachable() {
+    guard let since = outageSince else { return }
+    outageSince = nil
+    context.logger.info(
+      "the upstream answers again", about: UpstreamContext.destination, ["after": .seconds((now - since).seconds)])
+  }
+
+  // MARK: Faults of the upstream's own
+
+  func serverFault(_ flight: Flight, _ status: Int, _ asked: RetryAfter?) {
+    let lane = flight.lane
+    let portion = flight.portion(serverFaults: flight.serverFaults + 1)
+    let step =
+      if let suspect = flight.suspect {
+        lane.state.poison.fault(PoisonHunt.Suspect(suspect, portion))
+      } else {
+        lane.state.poison.fault(portion)
+      }
+    switch step {
+    case .again: lane.state.again.append(portion)
+    case .halve: halve(flight, flight.halves(), serverFaults: portion.serverFaults)
+    case .stepAside: break
+    case .poison:
+      context.logger.warning(
+        "an event makes the upstream fail while it takes others; it goes to the dead letters",
+        about: UpstreamContext.destination, ["app": .text(lane.app), "status": .integer(status)])
+      return giveUp(flight, .poison, status, nil, nil)
+    }
+    fail(lane, flight, .waiting, "The upstream answered \(status), a fault on its side.", asked, isOutage: true)
+  }
+
+  // MARK: 429
+
+  func rateLimited(_ flight: Flight, _ asked: RetryAfter?) {
+    let lane = flight.lane
+    let detail = "The upstream answered 429, too many events; the next try comes when it allows."
+    if let suspect = flight.suspect {
+      lane.state.poison.putBack(suspect)
+      return fail(lane, flight, .waiting, detail, asked, isRateLimited: true)
+    }
+    let used = flight.sending.budget?.used(at: now) ?? 0
+    let step = lane.state.rateHunt.refused(installs: flight.installCount, used: used)
+    switch step {
+    case .halve: halve(flight, flight.halvesByInstall())
+    case .park: break
+    case .keyIsCause:
+      lane.state.again.append(flight.portion())
+      endRateHunt(flight)
+    }
+    fail(lane, flight, .waiting, detail, asked, isRateLimited: true)
+    if step == .park { park(flight) }
+  }
+
+  /// The upstream refuses one install: its events wait, the others of the lane go on.
+  private func park(_ flight: Flight) {
+    let lane = flight.lane
+    let stored = flight.buffers.batch.events
+    guard let install = stored.first?.index.installHash else { return }
+    let until = max(lane.state.delay?.until ?? now, now + .seconds(1))
+    if flight.sending.installs == nil {
+      flight.sending.installs = InstallBudgets(
+        most: Self.unlimitedInstall, window: context.configuration.rateLimit.window)
+    }
+    flight.sending.installs?.refused(install, events: flight.count, until: until)
+    var position = RunPosition(flight.events)
+    for event in stored {
+      let follows = position.follows(event.sequence)
+      lane.state.parked.park(install, event.sequence, follows: follows, room: .at(until))
+    }
+    context.logger.info(
+      "the upstream limits one install; its events wait, the others go on", about: UpstreamContext.destination,
+      ["app": .text(lane.app)])
+  }
+
+  private static var unlimitedInstall: Int { 1 << 30 }
+
+  func passRateHunt(_ flight: Flight) {
+    let lane = flight.lane
+    guard lane.state.rateHunt.isActive else { return }
+    lane.state.rateHunt.passed()
+    if lane.state.again.isEmpty { endRateHunt(flight) }
+  }
+
+  private func endRateHunt(_ flight: Flight) {
+    let used = flight.lane.state.rateHunt.used
+    guard flight.lane.state.rateHunt.end(), flight.sending.budget != nil else { return }
+    flight.sending.budget?.refused(used: used, at: now)
+    let limit = flight.sending.budget?.limit.limit(at: now) ?? 0
+    context.logger.info(
+      "somebody else sends with the key too, or its limit is lower: less is sent for a while",
+      about: UpstreamContext.destination,
+      ["app": .text(flight.lane.app), "events_per_minute": .integer(limit)])
+  }
+
+  // MARK: Refusals
+
+  func refuse(_ flight: Flight, _ status: Int, _ code: String, _ message: String) {
+    let lane = flight.lane
+    guard status == 401 || status == 403 else {
+      closeBreaker(lane)
+      noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
+      return giveUp(flight, .refused, status, code, message)
+    }
+    let cause = RefusalBreaker.Cause(status: status, code: code)
+    let step = lane.state.breaker.refused(
+      cause, holds: context.configuration.onRefusedKey == .hold, wallNow: context.clock.now)
+    lane.refusedKey = flight.sending.id
+    isRecordDirty = true
+    let words = "\(status) \(flight.withoutKey(code)): \(flight.withoutKey(message))"
+    switch step {
+    case .deadLetter, .deadLetterAndOpen:
+      noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
+      giveUp(flight, .refused, status, code, message)
+      if case .deadLetterAndOpen(let wait) = step { hold(lane, cause, words, wait) }
+    case .putBack(let wait):
+      putBack(flight)
+      answered(flight)
+      if lane.state.isNews(flight.began) { hold(lane, cause, words, wait) }
+    }
+  }
+
+  private func hold(_ lane: DeliveryLane, _ cause: RefusalBreaker.Cause, _ words: String, _ wait: Duration) {
+    let detail =
+      switch cause {
+      case .key:
+        "Key refused (\(words)): set the right write_key and reload; events wait, one batch a minute asks again."
+      case .quota: "Quota used up (\(words)): events wait for the 1st (UTC) or a bigger plan; one batch an hour asks."
+      }
+    context.logger.warning(
+      "the upstream refuses an app's events again and again; what waits is held", about: UpstreamContext.destination,
+      ["app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(wait.seconds)])
+    delay(lane, wait, .refused, detail)
+  }
+
+  func closeBreaker(_ lane: DeliveryLane) {
+    guard lane.state.breaker.refusals > 0 else { return }
+    lane.state.breaker.close()
+    lane.refusedKey = nil
+    isRecordDirty = true
+  }
+
+  func noteRefusal(_ lane: DeliveryLane, _ status: Int, _ code: String, _ message: String) {
+    let detail = "The upstream answered \(status) \(code): \(message)"
+    board.change { $0.lastError = "\(lane.app): \(detail)" }
+    context.logger.warning(
+      "the upstream refused events; they go to the dead letters", about: UpstreamContext.destination,
+      ["app": .text(lane.app), "status": .integer(status), "code": .text(code)])
+    lane.notice = status == 401 || status == 403 ? DeliveryLane.Notice(state: .refused, detail: detail) : nil
+  }
+}

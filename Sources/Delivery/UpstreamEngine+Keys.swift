@@ -1,0 +1,153 @@
+import Clocks
+import EventLog
+
+// What lanes that send with one key share.
+extension UpstreamEngine {
+  func sendingKey(_ key: String) -> SendingKey {
+    if let known = sendingKeys[key] { return known }
+    let limit = context.configuration.rateLimit
+    let isUnclean = lastLife.hasRecord && lastLife.record.endedAt == nil
+    var made = SendingKey(key, limit: limit)
+    if !limit.isOff, isUnclean || lastLife.record.endedAt != nil, let end = endOfLastLife(limit), end > now {
+      made = SendingKey(
+        key, limit: limit, record: lastRecord(of: made.id, limit, isUnclean: isUnclean), until: end,
+        isUnclean: isUnclean)
+    }
+    sendingKeys[key] = made
+    return made
+  }
+
+  /// What is on record of a key; one that isn't may have used half of its limit before a crash.
+  private func lastRecord(of id: String, _ limit: RateLimit, isUnclean: Bool) -> UpstreamRecord.KeyRecord {
+    if let known = lastLife.record.keys.first(where: { $0.key == id }) { return known }
+    return UpstreamRecord.KeyRecord(key: id, used: isUnclean ? (limit.keyMax ?? 0) / 2 : 0, installs: [])
+  }
+
+  /// Until when what the last life sent counts.
+  private func endOfLastLife(_ limit: RateLimit) -> ContinuousClock.Instant? {
+    guard let ended = lastLife.record.endedAt else { return began + limit.window }
+    // By the wall clock, and no longer than the whole window, since the clock may have been set back.
+    return began + min(max(limit.window - max(context.clock.now - ended, .zero) + (now - began), .zero), limit.window)
+  }
+
+  /// Lets a lane send, or wait until its key's budget has room for it.
+  func queue(_ lane: DeliveryLane, _ decision: LaneDecision) {
+    lane.plan = decision
+    nextPlace += 1
+    lane.place = nextPlace
+    if context.configuration.order == .oldestFirst { noteAge(lane) }
+    if let key = context.keys.upstreamKey(ofApp: lane.app), context.configuration.rateLimit.keyMax != nil {
+      let sending = sendingKey(key)
+      sending.wantsLease = sending.budget?.isOnRecord(context.limits.events, at: now) == false
+      if !sending.waiters.isEmpty || !hasRoom(lane, sending) { return wait(lane, for: sending) }
+    }
+    enqueue(lane)
+  }
+
+  private func enqueue(_ lane: DeliveryLane) {
+    lane.isQueued = true
+    queue.append(lane)
+    show(lane, .turn)
+  }
+
+  private func hasRoom(_ lane: DeliveryLane, _ sending: SendingKey) -> Bool {
+    let wanted = wanted(lane)
+    switch sending.budget?.room(for: wanted, at: now) {
+    case .now?, nil: return true
+    case .at(let moment)?:
+      // Less than was wanted goes when the rest is long in coming: what isn't used of a minute is lost.
+      let isLong = moment - now > context.configuration.rateLimit.window / 60
+      return isLong && sending.budget?.available(at: now) ?? 0 > 0
+    case .afterAnswers?: return 2 * (sending.budget?.available(at: now) ?? 0) >= wanted
+    }
+  }
+
+  /// How many events the lane would send at once.
+  private func wanted(_ lane: DeliveryLane) -> Int {
+    let limits = context.limits
+    if case .send(.suspect) = lane.plan { return 1 }
+    if case .send(.again) = lane.plan, let portion = lane.state.again.last {
+      return min(portion.events.count, limits.events)
+    }
+    let free = subscription.pending(lane.lane).events - lane.state.held
+    return max(1, min(limits.events, free))
+  }
+
+  func wait(_ lane: DeliveryLane, for sending: SendingKey) {
+    lane.isWaitingForKey = true
+    sending.waiters.append(lane)
+    armKey(sending)
+    showWaiting(lane, for: sending)
+  }
+
+  private func showWaiting(_ lane: DeliveryLane, for sending: SendingKey) {
+    let until = sending.timer ?? now + context.configuration.rateLimit.window
+    lane.blocked = .until(until)
+    show(lane, .until(max(until, now + context.configuration.rateLimit.window * 2)))
+  }
+
+  private func armKey(_ sending: SendingKey) {
+    guard let first = firstWaiter(sending),
+      case .at(let moment)? = sending.budget?.room(for: wanted(sending.waiters[first]), at: now)
+    else { return }
+    // A learnt limit comes back with time alone: it is looked at again now and then.
+    let due = min(moment, now + context.configuration.rateLimit.window / 4)
+    if let timer = sending.timer, timer <= due { return }
+    sending.timer = due
+    timers.add(due, .key(sending))
+  }
+
+  private func firstWaiter(_ sending: SendingKey) -> Int? {
+    let waiters = sending.waiters
+    return switch context.configuration.order {
+    case .arrival: waiters.indices.min { waiters[$0].place < waiters[$1].place }
+    case .oldestFirst: waiters.indices.min { waiters[$0].oldest < waiters[$1].oldest }
+    }
+  }
+
+  func noteAge(_ lane: DeliveryLane) {
+    lane.oldest = subscription.pending(lane.lane).oldestReceivedAt ?? Timestamp(milliseconds: .max)
+  }
+
+  /// Lets the first of those who wait for the key's budget go on, if there is room.
+  func serve(_ sending: SendingKey) {
+    while let first = firstWaiter(sending) {
+      let lane = sending.waiters[first]
+      guard hasRoom(lane, sending) else { return armKey(sending) }
+      sending.waiters.remove(at: first)
+      lane.isWaitingForKey = false
+      lane.blocked = nil
+      // What it would send may have changed meanwhile.
+      let decision = decide(lane)
+      guard decision.sends else {
+        consider(lane)
+        continue
+      }
+      lane.plan = decision
+      enqueue(lane)
+      // (It takes its events when it is launched: the next one is looked at after that.)
+      return
+    }
+  }
+
+  /// The lane that sends next.
+  func nextInQueue() -> DeliveryLane? {
+    switch context.configuration.order {
+    case .arrival: queue.popFirst()
+    case .oldestFirst: queue.popLeast(\.oldest)
+    }
+  }
+
+  func forgetIdleKeys() {
+    let now = now
+    sendingKeys = sendingKeys.filter { !$0.value.isIdle(at: now) || $0.value.timer != nil }
+  }
+}
+
+extension SendingKey {
+  /// The upstream asks for a wait; the longer one holds.
+  func ask(_ delay: LaneDelay?) {
+    guard let delay, delay.until > asked?.until ?? delay.until - .seconds(1) else { return }
+    asked = delay
+  }
+}

@@ -1,0 +1,266 @@
+import Clocks
+import EventLog
+
+// Which events go into the next request.
+extension UpstreamEngine {
+  /// Reads for one request are no more than this.
+  private static var readsMax: Int { 16 }
+
+  /// Reads and picks what the lane planned to send; false when there is nothing to send now, and the lane is to be looked
+  /// at again.
+  func assemble(_ draft: inout RequestDraft, _ lane: DeliveryLane) -> Bool {
+    do throws(LogError) {
+      switch lane.plan {
+      case .send(.again): try takeAgain(&draft, lane)
+      case .send(.suspect): try takeSuspect(&draft, lane)
+      case .send(.onward):
+        try takeParked(&draft, lane)
+        try readOnward(&draft, lane)
+      case .sendIfFull:
+        guard try readIfFull(&draft, lane) else { return false }
+      case .nothing, .hold, .wait, .waitForAnswer, .readAnew: return false
+      }
+    } catch {
+      // What was picked before goes.
+      if draft.picker.count == 0 {
+        failLocally(lane, error.description)
+        return false
+      }
+    }
+    if draft.picker.conflicts > draft.picker.count { lane.state.concurrency.conflicted() }
+    return draft.picker.count > 0
+  }
+
+  private func limit(_ events: Int, bytesUsed: Int = 0) -> ReadLimit {
+    ReadLimit(
+      events: events, bytes: max(1, context.limits.bytes - BatchBody.frameBytes + 1 - bytesUsed), separatesKinds: true)
+  }
+
+  /// What was sent before, as far as its installs may go.
+  private func takeAgain(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
+    guard let portion = lane.state.again.last else { return }
+    let batch = draft.buffers.batch
+    let isThere = try subscription.read(
+      lane.lane, again: portion.events.first(draft.allowance), limit: limit(draft.allowance), into: batch)
+    lane.state.again.removeLast()
+    // (Nothing: it has been settled otherwise, the log being full.)
+    guard isThere, let last = batch.events.last else { return }
+    var rest = portion
+    rest.events.remove(through: last.sequence, taken: batch.events.count)
+    if !rest.events.isEmpty { lane.state.again.append(rest) }
+    draft.attempts = portion.attempts
+    draft.serverFaults = portion.serverFaults
+    pick(&draft, lane, runs: portion.events)
+  }
+
+  private func takeSuspect(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
+    guard let suspect = lane.state.poison.takeNext() else { return }
+    let batch = draft.buffers.batch
+    do throws(LogError) {
+      guard try subscription.read(lane.lane, again: suspect.portion.events.numbers, limit: limit(1), into: batch),
+        let event = batch.events.first
+      else { return }
+      draft.suspect = suspect
+      draft.attempts = suspect.portion.attempts
+      draft.serverFaults = suspect.portion.serverFaults
+      draft.sending.installs?.take(event.index.installHash, 1)
+      draft.picker.take(event, follows: false)
+    } catch {
+      lane.state.poison.putBack(suspect)
+      throw error
+    }
+  }
+
+  /// Fills up with what was parked and may go now.
+  private func takeParked(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
+    var reads = 0
+    while draft.picker.count < draft.allowance, reads < draft.allowance,
+      let (install, events) = lane.state.parked.takeNext(at: now)
+    {
+      reads += 1
+      var rest = events
+      var room = SlidingCount.Room.now
+      defer { lane.state.parked.putBack(install, rest, room: room) }
+      if lane.state.underWay.holds(install) {
+        room = .afterAnswers
+        continue
+      }
+      let wanted = min(
+        draft.sending.installs?.available(install, at: now) ?? .max, draft.allowance - draft.picker.count, events.count)
+      if wanted > 0 {
+        guard let taken = try take(&draft, lane, events, wanted, &rest) else { return }
+        if taken == 0 { continue }
+      }
+      if !rest.isEmpty { room = draft.sending.installs?.roomOrLook(install, at: now) ?? .now }
+      if room == .now, draft.picker.count >= draft.allowance { return }
+    }
+  }
+
+  /// Takes the first of an install's parked events; nil when they don't fit in with those that were picked.
+  private func take(
+    _ draft: inout RequestDraft, _ lane: DeliveryLane, _ events: EventRanges, _ wanted: Int, _ rest: inout EventRanges
+  ) throws(LogError) -> Int? {
+    let target = draft.buffers.batch
+    let isFirst = target.events.isEmpty
+    let batch = isFirst ? target : scratch
+    let bytes = isFirst ? 0 : target.eventBytes
+    guard bytes < context.limits.bytes / 2 || isFirst else { return nil }
+    guard
+      try subscription.read(
+        lane.lane, again: events.first(wanted), limit: limit(wanted, bytesUsed: bytes), into: batch),
+      let first = batch.events.first, let last = batch.events.last
+    else {
+      rest = EventRanges()
+      return 0
+    }
+    if let kind = target.events.first?.kind, !isFirst, kind == .identify || first.kind == .identify { return nil }
+    // (A single event that is too long for what is left is read all the same.)
+    if !isFirst, bytes + batch.eventBytes + BatchBody.frameBytes > context.limits.bytes { return nil }
+    rest.remove(through: last.sequence, taken: batch.events.count)
+    var position = RunPosition(events)
+    let expired = batch.events.filter(draft.picker.isExpired)
+    if !expired.isEmpty { expire(expired, of: batch, lane) }
+    for event in batch.events {
+      let follows = position.follows(event.sequence)
+      if draft.picker.isExpired(event) { continue }
+      draft.sending.installs?.take(event.index.installHash, 1)
+      draft.picker.take(event, follows: follows)
+      if !isFirst { target.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event)) }
+    }
+    if isFirst { target.keep { !draft.picker.isExpired($0) } }
+    draft.picker.breakOff()
+    return batch.events.count
+  }
+
+  /// Reads on in the lane until the request is nearly full.
+  private func readOnward(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
+    if lane.needsRewind, lane.state.holdsNothing, draft.picker.count == 0 {
+      subscription.rewind(lane.lane)
+      lane.needsRewind = false
+    }
+    var reads = 0
+    let target = draft.buffers.batch
+    while draft.picker.count < draft.allowance - draft.allowance / 8, reads < Self.readsMax, !lane.state.parked.isFull {
+      reads += 1
+      let isFirst = draft.picker.count == 0
+      let batch = isFirst ? target : scratch
+      let bytes = isFirst ? 0 : target.eventBytes
+      if !isFirst, bytes > context.limits.bytes / 2 || target.events[0].kind == .identify { return }
+      guard
+        try subscription.read(
+          lane.lane, limit: limit(draft.allowance - draft.picker.count, bytesUsed: bytes), into: batch)
+      else {
+        if reads == 1, isFirst { try foundNothing(lane) }
+        return
+      }
+      if isFirst { draft.attempts = max(draft.attempts, lane.state.takeRestoredAttempts()) }
+      guard isFirst || fits(batch, behind: target) else { return keepForNext(batch, lane) }
+      let read = batch.events.count
+      pick(&draft, lane, from: batch, into: target)
+      // All of it went, or there is no more.
+      if isFirst, draft.picker.count == read { return }
+      if subscription.pending(lane.lane).events <= lane.state.held + draft.picker.count { return }
+    }
+  }
+
+  private func fits(_ batch: EventBatch, behind target: EventBatch) -> Bool {
+    target.events.first?.kind == batch.events.first?.kind && batch.events.first?.kind == .event
+      && target.eventBytes + batch.eventBytes + BatchBody.frameBytes <= context.limits.bytes
+  }
+
+  /// What was read and fits into no request with the others is sent next, by itself.
+  private func keepForNext(_ batch: EventBatch, _ lane: DeliveryLane) {
+    var events = EventRanges()
+    for event in batch.events { events.append(event.sequence, follows: !events.isEmpty) }
+    lane.state.again.append(Portion(events: events, attempts: 0))
+  }
+
+  /// The log gave nothing though something should wait.
+  private func foundNothing(_ lane: DeliveryLane) throws(LogError) {
+    guard subscription.pending(lane.lane).events > lane.state.held else { return }
+    lane.needsRewind = true
+    throw LogError("The log gives none of the events that wait; it is read again.")
+  }
+
+  private func readIfFull(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) -> Bool {
+    if lane.needsRewind { subscription.rewind(lane.lane) }
+    lane.needsRewind = true
+    let batch = draft.buffers.batch
+    guard try subscription.read(lane.lane, limit: limit(draft.allowance), into: batch) else { return false }
+    if isPartFilled(lane, batch) { return false }
+    lane.needsRewind = false
+    pick(&draft, lane, from: batch, into: batch)
+    return true
+  }
+
+  /// Whether more events fit; then notes from how many on it is worth looking again.
+  private func isPartFilled(_ lane: DeliveryLane, _ batch: EventBatch) -> Bool {
+    let read = batch.events.count
+    guard subscription.pending(lane.lane).events <= read else { return false }
+    lane.fullFrom = max(read + 1, read * context.limits.bytes / max(batch.eventBytes, 1))
+    return true
+  }
+
+  /// Picks from the request's own batch what was read by runs; what isn't taken is left out of it.
+  private func pick(_ draft: inout RequestDraft, _ lane: DeliveryLane, runs: EventRanges) {
+    var position = RunPosition(runs)
+    pick(&draft, lane, from: draft.buffers.batch, into: draft.buffers.batch) { position.follows($0) }
+  }
+
+  private func pick(
+    _ draft: inout RequestDraft, _ lane: DeliveryLane, from batch: EventBatch, into target: EventBatch,
+    follows: (UInt64) -> Bool = { _ in true }
+  ) {
+    if batch === target, draft.picker.takesAll, lane.state.parked.isEmpty, lane.state.underWay.requests == 0,
+      draft.sending.installs == nil
+    {
+      return draft.picker.takeAll(batch.events, follows: follows)
+    }
+    let underWay = lane.state.underWay
+    var picks: [BatchPicker.Pick] = []
+    picks.reserveCapacity(batch.events.count)
+    var isWhole = true
+    for event in batch.events {
+      if !follows(event.sequence) { draft.picker.breakOff() }
+      let pick = draft.picker.pick(event, &lane.state.parked, underWay, &draft.sending.installs)
+      picks.append(pick)
+      isWhole = isWhole && pick == .taken
+      if batch !== target, pick == .taken {
+        target.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event))
+      }
+    }
+    guard !isWhole else { return }
+    let expired = zip(batch.events, picks).filter { $0.1 == .expired }.map(\.0)
+    if !expired.isEmpty { expire(expired, of: batch, lane) }
+    guard batch === target else { return }
+    var index = 0
+    target.keep { _ in
+      index += 1
+      return picks[index - 1] == .taken
+    }
+  }
+}
+
+/// Walks the runs of what is read again, to tell which events follow one another in the lane.
+struct RunPosition {
+  private let runs: [EventRanges.Run]
+  private var at = 0
+  private var isInside = false
+
+  init(_ events: EventRanges) { runs = events.runs }
+
+  /// Whether the event comes right behind the one asked for before.
+  mutating func follows(_ number: UInt64) -> Bool {
+    while at < runs.count, runs[at].numbers.upperBound < number {
+      at += 1
+      isInside = false
+    }
+    defer { isInside = true }
+    return isInside
+  }
+}
+
+extension EventBatch {
+  /// Bytes of the events, with a comma each.
+  var eventBytes: Int { events.reduce(0) { $0 + $1.index.length + 1 } }
+}
