@@ -162,6 +162,8 @@ public enum Outcome: String, Sendable, CaseIterable {
   case droppedLogFull = "dropped_log_full"
   /// The oldest went because the destination was further behind than its user allows.
   case droppedBehind = "dropped_behind"
+  /// It came while the destination was configured no longer, and the log didn't have it any more when that changed.
+  case droppedRemoved = "dropped_removed"
   /// Damaged on disk: gone, and named in the log.
   case lost
 
@@ -169,7 +171,7 @@ public enum Outcome: String, Sendable, CaseIterable {
   public var isDeadLetter: Bool {
     switch self {
     case .refused, .rejected, .tooLarge, .poison, .expired, .gaveUp: true
-    case .delivered, .filtered, .droppedLogFull, .droppedBehind, .lost: false
+    case .delivered, .filtered, .droppedLogFull, .droppedBehind, .droppedRemoved, .lost: false
     }
   }
 }
@@ -216,7 +218,7 @@ public struct Ledger: Sendable, Equatable {
   }
 
   /// Gone by a rule the user chose.
-  public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] }
+  public var dropped: UInt64 { settled[.droppedLogFull] + settled[.droppedBehind] + settled[.droppedRemoved] }
   /// Events that were given up and not put back since, by reason.
   public func deadLettered(_ reason: Outcome) -> UInt64 { settled[reason] - min(settled[reason], putBack[reason]) }
 

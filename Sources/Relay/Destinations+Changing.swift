@@ -46,7 +46,13 @@ extension Destinations {
     var failures: [String: String] = [:]
     for sink in sinks {
       do {
-        if let before = all.first(where: { $0.name == sink.name }) { try takeBack(before) }
+        if let before = all.first(where: { $0.name == sink.name }) {
+          if let before = before as? RemovedSink, removed.entry(sink.name)?.isGivenUp == true {
+            try discard(before)
+          } else {
+            try takeBack(before)
+          }
+        }
         let made = try factory.make(sink)
         change { all in
           let at = all.firstIndex { $0.name == sink.name }
@@ -75,74 +81,6 @@ extension Destinations {
       try storage.log.takeBack(sink.name)
     } catch {
       throw RelayError("sink \(sink.name)'s place in the log can't be taken up: \(error)")
-    }
-  }
-
-  // MARK: Removed sinks
-
-  /// At start: those whose place is kept.
-  func takeUpRemovedSinks(keep: Duration) throws {
-    let known = Set(all.map(\.name) + [IDKeeper.destination])
-    for name in storage.log.knownDestinations where !known.contains(name) {
-      let sink = RemovedSink(
-        try storage.log.subscribe(name, origin: .newest),
-        RemovedSinkTime(removedAt: removed.note(name, now: clock.now), keep: keep))
-      logger.warning(
-        "a sink is no longer configured: the log keeps what it is owed until it is put back, or its time is over",
-        about: name,
-        [
-          "waiting": .integer(sink.subscription.pending.events),
-          "until": .text(sink.kept.end?.description ?? "for ever"),
-        ])
-      change { $0.append(sink) }
-    }
-    dropExpired()
-  }
-
-  private func remove(_ sink: any Destination, keep: Duration) throws(RelayError) {
-    do throws(LogError) {
-      let kept = RemovedSink(
-        try storage.log.subscribe(sink.name, origin: .newest),
-        RemovedSinkTime(removedAt: removed.note(sink.name, now: clock.now), keep: keep))
-      change { all in
-        all.removeAll { $0 === sink }
-        all.append(kept)
-      }
-    } catch {
-      throw RelayError("sink \(sink.name)'s place in the log can't be kept: \(error)")
-    }
-  }
-
-  /// The places of removed sinks are kept for another time.
-  func keepRemovedSinks(for keep: Duration) {
-    for case let sink as RemovedSink in all { sink.keep(for: keep) }
-    dropExpired()
-  }
-
-  /// Gives up the places of removed sinks whose time is over; what they were owed is dropped, counted and told.
-  ///
-  /// What can't be done now is tried again the next time.
-  func dropExpired() { changing.withLock { _ in giveUpExpired() } }
-
-  private func giveUpExpired() {
-    let newest = storage.log.newestRecordAtStart
-    for case let sink as RemovedSink in all
-    where sink.kept.isOver(now: clock.now, newest: newest, uptime: .now - started) {
-      let waiting = sink.subscription.pending.events
-      do {
-        try storage.audit.record(
-          "drop_removed_sink", by: "positions.keep",
-          ["sink": .string(sink.name), "dropped_events": JSONValue(waiting)])
-        try sink.subscription.discard()
-      } catch {
-        logger.error("a removed sink's place can't be given up", about: sink.name, ["why": .text("\(error)")])
-        continue
-      }
-      removed.forget([sink.name], dropped: waiting)
-      change { $0.removeAll { $0 === sink } }
-      logger.warning(
-        "a removed sink's time is over: its place is given up, and what it was owed dropped", about: sink.name,
-        ["events": .integer(waiting)])
     }
   }
 }

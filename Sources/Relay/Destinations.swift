@@ -65,10 +65,13 @@ final class Destinations: Sendable {
       storage: storage, deadLetters: deadLetters, clock: clock, metrics: daemon.metrics, logger: logger,
       userAgent: userAgent)
     removed = try RemovedSinkBook(directory: storage.directory, logger: logger)
-    var all: [any Destination] = [upstream]
-    for sink in configuration.sinks { all.append(try factory.make(sink)) }
+    list = Mutex([upstream])
+    try clearGivenUp()
+    for sink in configuration.sinks {
+      let made = try factory.make(sink)
+      change { $0.append(made) }
+    }
     removed.forget(configuration.sinks.map(\.name))
-    list = Mutex(all)
     try takeUpRemovedSinks(keep: configuration.positions.keep)
   }
 

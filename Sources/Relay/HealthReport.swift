@@ -86,7 +86,10 @@ struct HealthReport: Sendable, Equatable {
   /// Everything together: what `/healthz` shows. Its status is that of `live`.
   static func whole(live: HealthReport, ready: HealthReport, destinations: [DestinationStatus]) -> HealthReport {
     let states = destinations.map { status in
-      let isOK = status.state == .running || status.state == .waiting
+      // A removed sink that holds nothing is nobody's worry.
+      let isOK =
+        status.state == .running || status.state == .waiting
+        || (status.type == RemovedSink.type && status.state == .stopped)
       return HealthCheck(
         name: status.name, isOK: isOK,
         detail: ([status.state.rawValue, status.detail].compactMap { $0 }).joined(separator: ": "))

@@ -135,7 +135,9 @@ final class RelayFacts: Sendable {
         adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
         destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
-        heldBytes: storage.log.heldBytes, clampingBeginsAt: destinations.clampGuard.beginsAt))
+        heldBytes: storage.log.heldBytes,
+        givenUp: (destinations.removed.droppedEvents, destinations.removed.givenUp),
+        clampingBeginsAt: destinations.clampGuard.beginsAt))
   }
 
   func flush(_ timeout: Duration) async -> FlushResult { await destinations.flush(until: .now + timeout) }

@@ -48,7 +48,7 @@ public final class OfflineRelay: Sendable {
         version: RelayVersion.current, relay: directory.instanceID, uptime: .zero, now: WallClock.system.now,
         ingestAddresses: [], adminAddress: "", standInAddress: nil, health: .closed, log: log.statistics,
         destinations: subscriptions.map(status(of:)), removedLetters: deadLetters.removedLetters,
-        heldBytes: log.heldBytes))
+        heldBytes: log.heldBytes, givenUp: (removed?.droppedEvents ?? 0, removed?.givenUp ?? [])))
   }
 
   var deadLetters: DeadLetterStore {
@@ -93,10 +93,10 @@ public final class OfflineRelay: Sendable {
     guard !configuration.sinks.contains(where: { $0.name == subscription.destination }) else { return [] }
     let name = subscription.destination
     let now = WallClock.system.now
-    let kept = RemovedSinkTime(removedAt: removed?.removedAt(name) ?? now, keep: configuration.positions.keep)
+    let kept = RemovedSinkTime(removedAt: removed?.entry(name)?.removedAt ?? now, keep: configuration.positions.keep)
     return [
       "\(Self.events(subscription.pending.events)) for sink \(name), which is no longer configured: the log keeps what it "
-        + "is owed, and all that comes after, until it is put back; else \(kept.sentence)"
+        + "was owed then, and the rest as long as others need it, until it is put back; else \(kept.sentence)"
     ]
   }
 

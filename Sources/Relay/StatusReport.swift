@@ -22,6 +22,8 @@ enum StatusReport {
     var removedLetters: [String: [DeadLetterRemoval: Int]] = [:]
     /// Bytes of the log that each destination keeps from being freed.
     var heldBytes: [String: Int] = [:]
+    /// Events that sinks were owed whose place was given up, and the last books of these.
+    var givenUp: (events: UInt64, books: [JSONValue]) = (0, [])
     /// When the first event that waits for the upstream is clamped if nothing moves.
     var clampingBeginsAt: Timestamp?
   }
@@ -47,6 +49,10 @@ enum StatusReport {
         .object(
           [.init("accepted", JSONValue(facts.log.acceptedEvents))]
             + facts.destinations.map { .init($0.name, ledger($0.ledger, facts.removedLetters[$0.name])) })))
+    members.append(
+      .init(
+        "removed_sinks",
+        ["dropped_events": JSONValue(facts.givenUp.events), "given_up": .array(facts.givenUp.books)]))
     return .object(members)
   }
 
@@ -114,6 +120,7 @@ enum StatusReport {
       "dropped": JSONValue(ledger.dropped),
       "dropped_reasons": [
         "log_full": JSONValue(ledger.settled[.droppedLogFull]), "behind": JSONValue(ledger.settled[.droppedBehind]),
+        "removed": JSONValue(ledger.settled[.droppedRemoved]),
       ],
       "lost": JSONValue(ledger.settled[.lost]), "dead_letters_replayed": JSONValue(ledger.putBack.total),
       "dead_letters_removed": .object(

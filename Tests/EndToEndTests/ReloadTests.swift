@@ -58,7 +58,7 @@ extension EndToEnd {
       try await relay.accept([events[2]])
       for name in ["raw", "audit"] {
         let status = try await relay.destination(name)
-        #expect(status["type"]?.string == "removed" && status["state"]?.string == "held", "\(status)")
+        #expect(status["type"]?.string == "removed" && status["state"]?.string == "stopped", "\(status)")
         #expect(status["pending"]?.integer() == 1)
         #expect(status["detail"]?.string?.contains("its place is kept until") == true)
       }

@@ -153,8 +153,8 @@ struct FormatTests {
         Issue.record("a changed byte \(at) went unnoticed")
       }
     }
-    let newer = Array(String(decoding: bytes, as: UTF8.self).replacing("\"version\":1", with: "\"version\":3").utf8)
-    guard case .newer(version: 3) = PositionRecord.read(newer, destination: "upstream") else {
+    let newer = Array(String(decoding: bytes, as: UTF8.self).replacing("\"version\":1", with: "\"version\":4").utf8)
+    guard case .newer(version: 4) = PositionRecord.read(newer, destination: "upstream") else {
       Issue.record("a newer record must be told from a damaged one")
       return
     }

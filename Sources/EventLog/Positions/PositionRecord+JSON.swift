@@ -3,15 +3,17 @@ import JSON
 
 extension PositionRecord {
   static let format = "event-relay-positions"
-  /// A record without events sent again is written as version 1, which has no `replays`.
-  static let version = 2
+  static let version = 3
+
+  /// The oldest version that has what is in the record: 1 has no `replays`, 2 no `dropped_removed`.
+  private var writtenVersion: Int { settled[.droppedRemoved] > 0 ? 3 : replays == nil ? 1 : 2 }
 
   /// Two lines: what this is with a checksum, then the record.
   var encoded: [UInt8] {
     let body = json.utf8 + [UInt8(ascii: "\n")]
     let crc = body.withUnsafeBytes { crc32c($0) }
     let head: JSONValue = [
-      "format": .string(Self.format), "version": JSONValue(replays == nil ? 1 : Self.version),
+      "format": .string(Self.format), "version": JSONValue(writtenVersion),
       "bytes": JSONValue(body.count),
       "crc32c": .string(hex(UInt64(crc), digits: 8)),
     ]

@@ -17,6 +17,7 @@ extension FileSubscription {
       return monitor.withLock {
         if count > 0 { committed = record }
         committedOwed[segment.number] = nil
+        yielding?.held[segment.number] = nil
         return dropFromLanes(segment)
       }
     }

@@ -12,6 +12,7 @@ extension FileSubscription {
         drain()
         try beginAgain(record ?? committed)
         isTaken = false
+        yielding = nil
       }
     }
     onProgress {}

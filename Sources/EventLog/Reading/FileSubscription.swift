@@ -45,6 +45,8 @@ final class FileSubscription: Subscription, @unchecked Sendable {
   /// What is on disk, and what of each segment it leaves owed.
   var committed: PositionRecord
   var committedOwed: [UInt64: Int] = [:]
+  /// Nil: it holds all that it is owed.
+  var yielding: Yielding?
 
   /// Takes up a destination from its record.
   ///

@@ -3,14 +3,15 @@ import Observability
 
 /// Segments that nobody is owed anything of, and how long they stay for replay.
 extension LogKeeper {
-  /// Finished segments that no destination is owed anything of, as far as is on disk, the oldest first.
+  /// Finished segments that no destination is owed anything of, as far as is on disk, but what it would give up; the oldest
+  /// first.
   func settledSegments() -> [Segment] {
     let (subscriptions, isHeld) = monitor.withLock { (Array(self.subscriptions.values), !unreadable.isEmpty) }
     // With nobody to ask, nothing is known to be finished.
     guard !subscriptions.isEmpty, !isHeld else { return [] }
     return catalog.all.filter { segment in
       let (isSealed, end) = catalog.monitor.withLock { (segment.isSealed, segment.endSequence) }
-      return isSealed && subscriptions.allSatisfy { $0.frees(segment, end: end) }
+      return isSealed && subscriptions.allSatisfy { $0.frees(segment, end: end) || $0.yields(segment) }
     }
   }
 
@@ -58,6 +59,7 @@ extension LogKeeper {
       segments.append(segment)
       missing -= segment.fileSize
     }
+    segments = yielded(segments)
     guard !segments.isEmpty else { return }
     files.remove(segments, mayReuse: false)
     files.freeSpace.refresh()

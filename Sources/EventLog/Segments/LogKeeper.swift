@@ -117,7 +117,9 @@ final class LogKeeper: @unchecked Sendable {
     var most = 0
     for subscription in all {
       let owed: Int? = subscription.monitor.withLock {
-        end <= subscription.committed.through ? subscription.committedOwed[segment.number, default: 0] : nil
+        // (The rest it gives up before the segment is written anew.)
+        if let yielding = subscription.yielding { return yielding.held[segment.number, default: 0] }
+        return end <= subscription.committed.through ? subscription.committedOwed[segment.number, default: 0] : nil
       }
       guard let owed else { return nil }
       most = max(most, owed)
@@ -161,7 +163,7 @@ final class LogKeeper: @unchecked Sendable {
           try files.open(
             firstSequence: end, previousEnd: catalog.lastEnd ?? end, acceptedBefore: accepted, createdAt: time))
       } catch {
-        if error.isOutOfSpace, error.operation != .sync, let kept = settledSegments().first {
+        if error.isOutOfSpace, error.operation != .sync, let kept = yielded(Array(settledSegments().prefix(1))).first {
           files.remove([kept], mayReuse: false)
           continue
         }
@@ -173,12 +175,12 @@ final class LogKeeper: @unchecked Sendable {
 
   /// Whether one more segment may be made; drops the oldest ones for it when so configured.
   private func makeRoom() -> AppendRefusal? {
-    files.remove(freeSegments())
+    files.remove(yielded(freeSegments()))
     makeDiskRoom()
     if files.freeSpace.isLow && files.spares.isEmpty { return .diskFull }
     while catalog.sizeBytes + files.segmentSize > configuration.maxSize {
       // What is only kept for replay goes first.
-      if let kept = settledSegments().first {
+      if let kept = yielded(Array(settledSegments().prefix(1))).first {
         files.remove([kept])
         continue
       }
@@ -204,7 +206,7 @@ final class LogKeeper: @unchecked Sendable {
   func free() {
     let count = files.monitor.withLock {
       noteSettled()
-      let segments = freeSegments()
+      let segments = yielded(freeSegments())
       files.remove(segments)
       return segments.count
     }

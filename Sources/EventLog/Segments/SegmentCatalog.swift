@@ -232,10 +232,12 @@ extension SegmentCatalog {
   }
 
   /// Bytes of frames from a place in a segment to the log's end.
-  func bytes(from segment: Segment, offset: Int) -> Int {
+  ///
+  /// - Parameter counts: whether a segment of this number is among them.
+  func bytes(from segment: Segment, offset: Int, where counts: (UInt64) -> Bool = { _ in true }) -> Int {
     monitor.withLock {
       segments.reduce(0) { total, one in
-        guard one.number >= segment.number else { return total }
+        guard one.number >= segment.number, counts(one.number) else { return total }
         return total + (one === segment ? max(0, one.dataEnd - offset) : one.dataEnd)
       }
     }

@@ -19,6 +19,8 @@ final class SegmentRewriter: @unchecked Sendable {
   private struct Kept {
     var app: AppID
     var entry: DirectoryEntry
+    /// Which of its events are taken over.
+    var numbers: [ClosedRange<UInt64>]
   }
 
   /// Rewrites every segment that has held little for long enough, when the log isn't small anyway.
@@ -60,6 +62,7 @@ final class SegmentRewriter: @unchecked Sendable {
   }
 
   private func rewrite(_ segment: Segment) {
+    files.monitor.withLock { _ = keeper.yielded([segment]) }
     guard let (records, arrivals) = keeper.commitments() else { return }
     let temporary = "\(files.directory)/\(SegmentName.filling(files.monitor.withLock { files.takeNumber() }))"
     do {
@@ -82,7 +85,8 @@ final class SegmentRewriter: @unchecked Sendable {
     }
   }
 
-  /// The frames of which any destination is owed something.
+  /// The frames of which any destination is owed something, with what that is: events of one frame that wait for long, as
+  /// those of a parked install do, must not keep all that came with them.
   private func entriesOwed(_ segment: Segment, _ records: [PositionRecord]) throws(LogError) -> [Kept] {
     var kept: [Kept] = []
     var entries: [DirectoryEntry] = []
@@ -93,9 +97,12 @@ final class SegmentRewriter: @unchecked Sendable {
         try catalog.readChunk(chunk, of: share.app, in: segment, into: &entries)
         for entry in entries {
           let range = entry.first(in: segment)...entry.last(in: segment)
-          if marks.contains(where: { !$0.unsettled(in: range).isEmpty }) {
-            kept.append(Kept(app: share.app, entry: entry))
-          }
+          var owed = IntervalSet()
+          for marks in marks { for gap in marks.unsettled(in: range) { owed.insert(gap) } }
+          guard !owed.isEmpty else { continue }
+          // Frames cost bytes too: one that is mostly owed stays as it is.
+          let count = owed.ranges.reduce(0) { $0 + Int($1.upperBound - $1.lowerBound) + 1 }
+          kept.append(Kept(app: share.app, entry: entry, numbers: count * 2 > entry.count ? [range] : owed.ranges))
         }
       }
     }
@@ -115,16 +122,21 @@ final class SegmentRewriter: @unchecked Sendable {
     var directory = MemoryDirectory()
     var offset = SegmentHeader.size
     for one in kept {
-      let first = one.entry.first(in: segment)
-      let frame = one.entry.isDamaged ? nil : try copy(one.entry, segment, source, file, at: offset, life: header.life)
-      let entry = DirectoryEntry(
-        offset: offset, length: frame?.length ?? 0, sequenceDelta: Int(first - segment.firstSequence),
-        receivedDelta: one.entry.receivedAt(in: segment).milliseconds - segment.createdAt.milliseconds,
-        events: one.entry.count, flags: frame == nil ? .damaged : [])
-      directory.add(
-        entry, app: one.app, first: first, receivedAt: one.entry.receivedAt(in: segment),
-        occurredAt: frame?.occurredAt ?? TimeRange())
-      offset += entry.length
+      let receivedAt = one.entry.receivedAt(in: segment)
+      func add(_ numbers: ClosedRange<UInt64>, _ length: Int, _ occurredAt: TimeRange, _ flags: DirectoryEntry.Flags) {
+        let entry = DirectoryEntry(
+          offset: offset, length: length, sequenceDelta: Int(numbers.lowerBound - segment.firstSequence),
+          receivedDelta: receivedAt.milliseconds - segment.createdAt.milliseconds,
+          events: Int(numbers.upperBound - numbers.lowerBound) + 1, flags: flags)
+        directory.add(entry, app: one.app, first: numbers.lowerBound, receivedAt: receivedAt, occurredAt: occurredAt)
+        offset += length
+      }
+      let isCopied = try slices(of: one, segment, source, life: header.life) {
+        numbers, bytes, occurredAt throws(DiskError) in
+        try file.write(bytes, at: offset)
+        add(numbers, bytes.count, occurredAt, [])
+      }
+      if !isCopied { add(one.entry.first(in: segment)...one.entry.last(in: segment), 0, TimeRange(), .damaged) }
     }
     let copy = Segment(header, path: segment.path, fileSize: offset)
     copy.directory = directory
@@ -134,21 +146,25 @@ final class SegmentRewriter: @unchecked Sendable {
     return copy
   }
 
-  /// Copies a frame under a new life; nil when it is damaged.
-  private func copy(
-    _ entry: DirectoryEntry, _ segment: Segment, _ source: any DiskFile, _ file: any DiskFile, at offset: Int,
-    life: UInt64
-  ) throws(DiskError) -> (length: Int, occurredAt: TimeRange)? {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: entry.length, alignment: 16)
+  /// Hands out new frames of what is kept of one, under a new life; false when it is damaged.
+  private func slices(
+    of kept: Kept, _ segment: Segment, _ source: any DiskFile, life: UInt64,
+    _ body: (ClosedRange<UInt64>, UnsafeRawBufferPointer, TimeRange) throws(DiskError) -> Void
+  ) throws(DiskError) -> Bool {
+    let length = kept.entry.length
+    guard !kept.entry.isDamaged else { return false }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length * 2, alignment: 16)
     defer { buffer.deallocate() }
-    guard try source.read(into: buffer, at: entry.offset) == entry.length,
-      let frame = Frame(entry, segment, buffer.baseAddress!)
-    else { return nil }
-    var header = frame.header
-    header.life = life
-    header.syncedOffset = 0
-    header.write(to: buffer.baseAddress!)
-    try file.write(UnsafeRawBufferPointer(buffer), at: offset)
-    return (header.length, frame.occurredAt)
+    let (whole, slice) = (buffer.baseAddress!, buffer.baseAddress! + length)
+    guard
+      try source.read(into: UnsafeMutableRawBufferPointer(start: whole, count: length), at: kept.entry.offset)
+        == length,
+      let frame = Frame(kept.entry, segment, whole)
+    else { return false }
+    for numbers in kept.numbers {
+      let written = frame.write(numbers, life: life, holdsReplays: segment.holdsReplays, to: slice)
+      try body(numbers, UnsafeRawBufferPointer(start: slice, count: written.length), written.occurredAt)
+    }
+    return true
   }
 }

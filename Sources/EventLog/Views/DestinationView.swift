@@ -23,7 +23,8 @@ public struct DestinationView: Sendable {
     public var missing = 0
     /// The same of the queue of events that are sent again.
     public var missingReplays = 0
-    /// Bytes of the log from the oldest event on that waits here: what the destination keeps from being freed.
+    /// Bytes of the log's segments with an event that waits here, from the oldest such on: what the destination keeps from
+    /// being freed.
     public var heldBytes = 0
     /// Waiting events by app, those that are sent again among them.
     public var waitingByApp: [String: Int] = [:]
@@ -46,6 +47,26 @@ public struct DestinationView: Sendable {
     return books
   }
 
+  /// How many events wait with numbers before one: what a destination holds that was removed then.
+  ///
+  /// - Throws: ``LogError`` when a segment can't be read, or went meanwhile.
+  public func waiting(before sequence: UInt64) throws(LogError) -> Int {
+    let subscription = try subscription(record, catalog)
+    try subscription.yield(from: sequence)
+    return subscription.monitor.withLock { subscription.yielding?.held.values.reduce(0, +) ?? 0 }
+  }
+
+  private func subscription(
+    _ record: PositionRecord, _ catalog: SegmentCatalog
+  ) throws(LogError) -> FileSubscription {
+    let context = LogReadingContext(catalog: catalog) { _, _ in }
+    // (Nothing is ever committed: it is of no matter where to.)
+    let store = PositionStore(directory: catalog.directory, disk: catalog.disk, logger: .silent)
+    return try FileSubscription(
+      record, isNew: true, context: context, store: store, tuning: FileLogTuning(), logger: .silent, didCommit: {},
+      didDiscard: { _ in })
+  }
+
   private struct Count {
     var ledger: Ledger
     var missing: Int
@@ -54,20 +75,14 @@ public struct DestinationView: Sendable {
   }
 
   private func count(_ record: PositionRecord, _ catalog: SegmentCatalog) throws(LogError) -> Count {
-    let context = LogReadingContext(catalog: catalog) { _, _ in }
-    // (Nothing is ever committed: it is of no matter where to.)
-    let store = PositionStore(directory: catalog.directory, disk: catalog.disk, logger: .silent)
-    let subscription = try FileSubscription(
-      record, isNew: true, context: context, store: store, tuning: FileLogTuning(), logger: .silent, didCommit: {},
-      didDiscard: { _ in })
+    let subscription = try subscription(record, catalog)
     let total = catalog.monitor.withLock { catalog.acceptedEvents }
     let known = Int64(bitPattern: total) - record.acceptedBase
     var ledger = subscription.ledger
     let found = Int64(bitPattern: ledger.accepted)
     ledger.accepted = UInt64(max(0, known))
-    var count = Count(ledger: ledger, missing: Int(known - found), held: 0)
+    var count = Count(ledger: ledger, missing: Int(known - found), held: subscription.heldBytes)
     for lane in subscription.pendingLanes() {
-      count.held = max(count.held, subscription.behindBytes(lane))
       count.byApp[lane.app ?? "", default: 0] += subscription.pending(lane).events
     }
     return count

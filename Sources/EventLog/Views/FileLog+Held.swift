@@ -1,6 +1,6 @@
 extension FileLog {
-  /// Bytes of the log that each destination keeps from being freed: from its oldest event that waits to the log's end.
-  /// 0 for one for which nothing waits.
+  /// Bytes of the log that each destination keeps from being freed: of the segments that hold an event that waits for it,
+  /// the first from that event on. 0 for one for which nothing waits.
   public var heldBytes: [String: Int] {
     Dictionary(uniqueKeysWithValues: keeper.all.map { ($0.destination, $0.heldBytes) })
   }
@@ -19,7 +19,9 @@ extension FileSubscription {
         let segment = first.lane.directory.segment
       else { return 0 }
       let offset = (try? first.lane.directory.entry(catalog))?.offset ?? 0
-      return catalog.bytes(from: segment, offset: offset)
+      return catalog.bytes(from: segment, offset: offset) { number in
+        yielding.map { $0.held[number] != nil } ?? (owed[number, default: 0] > 0)
+      }
     }
   }
 }

@@ -83,7 +83,7 @@ struct BooksVerdict: Sendable, Equatable {
     // Marked as put back and not counted so yet, when a crash, or this moment, came in between.
     if found < column, column - found <= facts.unsettledReplays { return nil }
     // What the log dropped while it was on its way to the dead letters stands as dropped, and has a line as well.
-    if found > column, found - column <= Int(clamping: ledger.dropped) { return nil }
+    if found > column, found - column <= Int(clamping: ledger.settled[.droppedLogFull]) { return nil }
     guard found != column else { return nil }
     let sum =
       "\(column) events were dead-lettered, and there are \(facts.letters.waiting.total) lines of them, "

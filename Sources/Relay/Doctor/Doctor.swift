@@ -102,6 +102,7 @@ public struct Doctor: Sendable {
       let detail = Self.sentence(of: destination, state)
       checks.append(
         state == "running" || state == "waiting"
+          || (state == "stopped" && destination["type"]?.string == RemovedSink.type)
           ? .ok("destination \(name)", detail)
           : .wrong("destination \(name)", detail, "the sentence says what to do; event-relay status shows each app"))
     }
@@ -130,7 +131,8 @@ public struct Doctor: Sendable {
     _ directory: String, _ view: LogView, _ books: [String: DestinationView.Books], standsIn: Bool
   ) -> DoctorCheck {
     let misfits = Misfits(
-      configuration: configuration, relay: DataDirectory.instanceID(in: directory), standsIn: standsIn)
+      configuration: configuration, relay: DataDirectory.instanceID(in: directory), standsIn: standsIn,
+      removed: try? RemovedSinkBook(directory: directory, logger: .silent))
     let sentences = misfits.sentences(view, books)
     guard let first = sentences.first else { return .ok("waiting events", "all fit the configuration") }
     return .wrong(

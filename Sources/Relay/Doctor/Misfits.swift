@@ -10,6 +10,8 @@ struct Misfits {
   let relay: String?
   /// Whether the relay sends to the stand-in upstream, whatever the configuration says.
   let standsIn: Bool
+  /// Nil when it can't be read.
+  let removed: RemovedSinkBook?
 
   /// A sentence each.
   func sentences(_ view: LogView, _ books: [String: DestinationView.Books]) -> [String] {
@@ -39,8 +41,12 @@ struct Misfits {
 
   private func sink(_ destination: DestinationView, _ waiting: Int) -> [String] {
     guard !configuration.sinks.contains(where: { $0.name == destination.name }) else { return [] }
+    // What came after it was removed holds nothing.
+    let before = removed?.entry(destination.name)?.heldBefore
+    let held = before.flatMap { try? destination.waiting(before: $0) } ?? waiting
+    guard held > 0 else { return [] }
     return [
-      "\(Self.events(waiting)) for sink \(destination.name), which is no longer configured: they are kept for positions.keep"
+      "\(Self.events(held)) for sink \(destination.name), which is no longer configured: they are kept for positions.keep"
     ]
   }
 

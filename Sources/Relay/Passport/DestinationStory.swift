@@ -88,6 +88,10 @@ struct DestinationStory {
     var others: [String] = []
     // What is in the log was neither dropped with its segment nor lost.
     if tally[.droppedBehind] > 0 { others.append("dropped for max_behind, as \(tally[.droppedBehind]) events were") }
+    // (Settled with the rest of its segment: a copy of that, with what others are owed, may be there still.)
+    if tally[.droppedRemoved] > 0 {
+      others.append("dropped while the sink was removed, as \(tally[.droppedRemoved]) events were")
+    }
     if copy.hit == nil, tally[.droppedLogFull] > 0 {
       others.append("dropped because the log was full, as \(tally[.droppedLogFull]) events were")
     }

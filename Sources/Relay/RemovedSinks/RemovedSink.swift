@@ -8,11 +8,15 @@ import Synchronization
 /// It reads nothing.
 final class RemovedSink: Destination {
   let name: String
-  let type = "removed"
+  static let type = "removed"
+  var type: String { Self.type }
   let subscription: any Subscription
   private let time: Mutex<RemovedSinkTime>
+  private let isHolding: @Sendable () -> Bool
 
-  init(_ subscription: any Subscription, _ time: RemovedSinkTime) {
+  /// - Parameter isHolding: whether the log keeps anything for it.
+  init(_ subscription: any Subscription, _ time: RemovedSinkTime, isHolding: @escaping @Sendable () -> Bool) {
+    self.isHolding = isHolding
     name = subscription.destination
     self.subscription = subscription
     self.time = Mutex(time)
@@ -30,9 +34,10 @@ final class RemovedSink: Destination {
 
   var status: DestinationStatus {
     DestinationStatus(
-      name: name, type: type, state: .held,
-      detail: "This sink is no longer configured, and the log keeps what it is owed, and all that comes after: put it "
-        + "back under sinks, and it goes on; else \(kept.sentence).",
+      name: name, type: type, state: isHolding() ? .held : .stopped,
+      detail:
+        "This sink is no longer configured. The log keeps what it was owed then, and nothing that came after longer "
+        + "than others need it: put it back under sinks, and it goes on with what is there; else \(kept.sentence).",
       pending: subscription.pending, ledger: subscription.ledger)
   }
 }
