@@ -1,3 +1,4 @@
+import Clocks
 import EventLog
 import Observability
 import Synchronization
@@ -33,9 +34,7 @@ public final class Deduplication: Sendable {
   ///   - maxIDs: how many at most; 72 bytes each.
   ///   - clock: milliseconds on a clock that never runs backwards; nil: the system's.
   public init(window: Duration, maxIDs: Int, clock: (@Sendable () -> Int64)? = nil) {
-    let (seconds, attoseconds) = window.components
-    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-    state = Mutex(State(window: DuplicateWindow(window: milliseconds, maxIDs: maxIDs)))
+    state = Mutex(State(window: DuplicateWindow(window: window.milliseconds, maxIDs: maxIDs)))
     self.clock = clock
   }
 
@@ -48,6 +47,8 @@ public final class Deduplication: Sendable {
 
   /// Milliseconds.
   var window: Int64 { state.withLock { $0.window.window } }
+
+  func change(window: Duration) { state.withLock { $0.window.window = window.milliseconds } }
 
   /// Ids remembered, and those that went before their time since there were too many.
   public var counts: (ids: Int, evicted: UInt64) { state.withLock { ($0.window.count, $0.window.evicted) } }

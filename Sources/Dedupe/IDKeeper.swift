@@ -85,7 +85,8 @@ public final class IDKeeper: Sendable {
     // What was forgotten before it was recorded must not come back when the log is read again.
     let gone = Set(forgotten.map(\.sequence))
     let recorder = IDRecorder(
-      subscription: subscription, journal: journal, window: window, behindMax: behindMax, clock: clock, logger: logger)
+      subscription: subscription, journal: journal, deduplication: deduplication, behindMax: behindMax, clock: clock,
+      logger: logger)
     try recorder.replay { record in
       if !gone.contains(record.sequence) { restore(record) }
     }
@@ -193,6 +194,12 @@ extension IDKeeper {
 
 // What others tell it.
 extension IDKeeper {
+  /// Remembers for another while from now on. What a shorter one has forgotten stays so.
+  public func change(window: Duration) {
+    deduplication.change(window: window)
+    journal.change(window: window)
+  }
+
   /// Forgets events that went to the dead letters, so that their ids count again. Durably, before it returns, where the disk
   /// lets it: to be called before they are acknowledged.
   public func forget(app: String, _ events: some Sequence<StoredEvent>) {

@@ -13,7 +13,7 @@ final class IDRecorder {
 
   private let subscription: any Subscription
   private let journal: SharedJournal
-  private let window: Duration
+  private let deduplication: Deduplication
   private let clock: WallClock
   private let logger: Logger
   /// Bytes of the log that may be held while the journal can't be written.
@@ -28,12 +28,13 @@ final class IDRecorder {
   private var needsRewind = false
 
   init(
-    subscription: any Subscription, journal: SharedJournal, window: Duration, behindMax: Int, clock: WallClock,
+    subscription: any Subscription, journal: SharedJournal, deduplication: Deduplication, behindMax: Int,
+    clock: WallClock,
     logger: Logger
   ) {
     self.subscription = subscription
     self.journal = journal
-    self.window = window
+    self.deduplication = deduplication
     self.behindMax = behindMax
     self.clock = clock
     self.logger = logger
@@ -79,7 +80,7 @@ final class IDRecorder {
   /// Reads on; false when there was nothing.
   private func readRound() throws(LogError) -> Bool {
     var events = 0
-    let oldest = clock.now - window
+    let oldest = clock.now - .milliseconds(deduplication.window)
     while events < Self.roundEvents, try subscription.read(.all, limit: Self.readLimit, into: batch) {
       guard let first = batch.events.first, let last = batch.events.last else { continue }
       events += batch.events.count

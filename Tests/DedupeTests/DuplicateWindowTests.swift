@@ -20,6 +20,21 @@ struct DuplicateWindowTests {
     #expect(window.see(key(1), body: 7, ticket: 3, at: Self.hour) == .new(place: 3))
   }
 
+  @Test("may become shorter and longer: what a shorter one has not dropped yet is known again")
+  func change() {
+    let window = TestWindow(window: Self.hour, maxIDs: 100)
+    window.see(key(1), body: 7, ticket: 1, at: 0)
+    window.stored(places: 1..<2, ticket: 1, first: 10)
+    window.length = 2 * Self.hour
+    #expect(window.see(key(1), body: 7, ticket: 2, at: 2 * Self.hour - 1) == .duplicate(isConflict: false))
+    window.length = Self.hour
+    #expect(window.see(key(1), body: 7, ticket: 2, at: 2 * Self.hour - 1) == .new(place: 2))
+    window.stored(places: 2..<3, ticket: 2, first: 11)
+    window.length = 9 * Self.hour
+    #expect(window.see(key(1), body: 7, ticket: 3, at: 10 * Self.hour) == .duplicate(isConflict: false))
+    #expect(window.count == 1)
+  }
+
   @Test("tells whose pending event is repeated, one's own too")
   func pending() {
     let window = TestWindow(window: Self.hour, maxIDs: 100)

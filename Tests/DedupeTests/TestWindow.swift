@@ -8,6 +8,10 @@ final class TestWindow {
     window = DuplicateWindow(window: length, maxIDs: maxIDs, firstPlace: firstPlace)
   }
 
+  var length: Int64 {
+    get { window.window }
+    set { window.window = newValue }
+  }
   var count: Int { window.count }
   var bytes: Int { window.bytes }
   var evicted: UInt64 { window.evicted }

@@ -95,6 +95,28 @@ extension EndToEnd {
       }
     }
 
+    @Test("a reload changes the window: a longer one remembers over a kill what a shorter one would have forgotten")
+    func longer() async throws {
+      let upstream = try ScriptedUpstream()
+      let event = TestEvent(0)
+      var relay = try await RelayProcess(
+        directory, RelaySettings(upstream: upstream, intake: ", dedupe: { window: 1s }"))
+      let settings = RelaySettings(upstream: upstream, intake: Self.dedupe)
+      _ = settings.write(in: directory)
+      let answer = try await relay.admin("POST", "/reload")
+      #expect(answer.json?["applied"]?.array?.map(\.string) == ["ingest.dedupe.window"], "\(answer.text)")
+      try await relay.accept([event])
+      let posted = ContinuousClock.now
+      #expect(try await relay.flush() == 0)
+      try await relay.crash()
+      relay = try await RelayProcess(directory, settings)
+      // (Whatever is posted meanwhile, the first second goes by.)
+      while .now - posted < .milliseconds(1100) { try await relay.accept([event]) }
+      try await relay.accept([event])
+      #expect(lines() == [event.id])
+      #expect(try await relay.stop() == 0)
+    }
+
     private func lines() -> [String] {
       sinkLines(directory).map {
         RawJSON.string("event_id", of: RawJSON.member("event", of: Array($0.utf8)) ?? []) ?? ""

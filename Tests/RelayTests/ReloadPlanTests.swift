@@ -48,6 +48,22 @@ struct ReloadPlanTests {
     #expect(next.isEmpty && next.needsRestart == ["data_dir", "ingest.listen"])
   }
 
+  @Test("changes the window in which ids are remembered, but switches it neither on nor off")
+  func dedupe() {
+    var (off, hour, day) = (old, old, old)
+    hour.ingest.dedupe.window = .seconds(3600)
+    day.ingest.dedupe.window = .seconds(86_400)
+    off.ingest.dedupe.window = .zero
+    let longer = ReloadPlan(from: hour, to: day)
+    #expect(longer.steps == [.ingest] && longer.applied == ["ingest.dedupe.window"])
+    #expect(longer.result.ingest.dedupe.window == .seconds(86_400))
+    for (from, to) in [(off, hour), (hour, off)] {
+      let plan = ReloadPlan(from: from, to: to)
+      #expect(plan.isEmpty && plan.needsRestart == ["ingest.dedupe.window"])
+      #expect(plan.result.ingest.dedupe.window == from.ingest.dedupe.window)
+    }
+  }
+
   @Test("stops the sinks that go or change, and makes new ones only then")
   func sinks() throws {
     var (before, after) = (old, old)

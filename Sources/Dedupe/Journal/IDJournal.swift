@@ -9,7 +9,7 @@ import Observability
 final class IDJournal {
   let directory: String
   let disk: any Disk
-  let plan: JournalPlan
+  var plan: JournalPlan
   let clock: WallClock
   let logger: Logger
   /// In the order of their numbers.

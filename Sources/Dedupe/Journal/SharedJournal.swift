@@ -48,6 +48,9 @@ final class SharedJournal: Sendable {
     }
   }
 
+  /// Keeps files for another window, from the next look on.
+  func change(window: Duration) { content.withLock { $0.journal.plan.window = window } }
+
   /// Removes files that nobody needs any more.
   func removeUnneeded() { content.withLock { $0.journal.removeUnneeded() } }
 }

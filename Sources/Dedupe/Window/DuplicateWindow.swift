@@ -21,8 +21,8 @@ struct DuplicateWindow: ~Copyable {
   private static let dropsMax = 256
   private static let earlyMax = 1024
 
-  /// Milliseconds.
-  let window: Int64
+  /// Milliseconds. May change: a longer one covers what isn't dropped yet.
+  var window: Int64
   private var ring: IDRing
   private var now: Int64 = .min
   /// Ids that went before their time, since there were too many.

@@ -69,7 +69,11 @@ struct ReloadPlan: Sendable, Equatable {
   ) -> Step? {
     // Segments keep their size until a restart: fewer than three of them are no log.
     let keepsSize = new.log.segmentSize != old.log.segmentSize && new.log.maxSize < 3 * old.log.segmentSize
-    return key.name == "log.max_size" && keepsSize ? nil : key.step
+    let isSwitched = (old.ingest.dedupe.window == .zero) != (new.ingest.dedupe.window == .zero)
+    switch key.name {
+    case "log.max_size" where keepsSize, "ingest.dedupe.window" where isSwitched: return nil
+    default: return key.step
+    }
   }
 
   var isEmpty: Bool { steps.isEmpty }

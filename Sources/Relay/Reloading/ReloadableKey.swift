@@ -28,7 +28,7 @@ struct ReloadableKey: Sendable {
     .init("ingest.body_timeout", \.ingest.bodyTimeout, .ingest),
     .init("ingest.idle_timeout", \.ingest.idleTimeout, .ingest),
     .init("ingest.max_events_per_minute", \.ingest.maxEventsPerMinute, .ingest),
-    .init("ingest.dedupe.window", \.ingest.dedupe.window, nil),
+    .init("ingest.dedupe.window", \.ingest.dedupe.window, .ingest),
     .init("ingest.dedupe.max_ids", \.ingest.dedupe.maxIDs, nil),
     .init("admin.listen", \.admin.listen, nil),
     .init("admin.token", \.admin.token, .admin),

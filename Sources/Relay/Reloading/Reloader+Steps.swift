@@ -42,6 +42,7 @@ extension Reloader {
       senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
       ingest.setLimits(from: senders)
       intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
+      intake.ids?.change(window: new.ingest.dedupe.window)
     case .admin: gate.change(AdminAccess(new.admin))
     // It is asked for when the relay stops.
     case .shutdown: break
