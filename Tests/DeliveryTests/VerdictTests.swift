@@ -1,6 +1,7 @@
 import Clocks
 import DeadLetters
 import EventLog
+import EventsAPI
 import HTTPClient
 import JSON
 import Records
@@ -66,6 +67,40 @@ struct VerdictTests {
     scene.simulation.advance(by: .seconds(1))
     #expect(scene.log.disk.settled == [1, 2, 3])
     #expect(scene.log.disk.attachment?["dead_letters"]?["length"]?.integer() == deadLetterBytes)
+  }
+
+  @Test("rejections are counted by code; one for too many names warns once an app, and tells no name")
+  func rejectionCodes() async {
+    let codes = [
+      "missing_field", "invalid_field", "invalid_name", "reserved_name", "invalid_event", "too_many_event_names",
+      "too_many_event_names", "of_tomorrow",
+    ]
+    let known = Set(RejectionCode.allCases.map(\.rawValue))
+    let life = await scene.start()
+    for app in ["ios", "ios", "web"] {
+      let rejected = codes.enumerated().map { at, code in
+        #"{"index":\#(at),"event_id":null,"code":"\#(code)","message":"The name level_up_secret is one too many."}"#
+      }
+      scene.upstream.next(
+        .status(200, #"{"accepted":0,"rejected":[\#(rejected.joined(separator: ","))],"clamped":[]}"#))
+      scene.store(codes.indices, app: app)
+      life.subscription.progress()
+      scene.simulation.advance(by: .seconds(1))
+    }
+    #expect(life.ledger.settled == Tally(.rejected, 3 * codes.count))
+    let page = scene.metrics.renderPrometheus()
+    for code in known.union(["other"]) {
+      let count = 3 * codes.count { code == "other" ? !known.contains($0) : $0 == code }
+      #expect(
+        page.contains(
+          #"event_relay_destination_rejected_events_total{destination="upstream",code="\#(code)"} \#(count)\#n"#),
+        "\(code)")
+    }
+    let warnings = scene.lines.value.filter { $0.contains("knows 500 event names") }
+    #expect(
+      warnings.count == 2 && warnings.contains { $0.contains("app=web") }
+        && warnings.contains { $0.contains("app=ios") })
+    #expect(!scene.lines.value.contains { $0.contains("level_up_secret") })
   }
 
   private var deadLetterBytes: Int {
