@@ -110,9 +110,11 @@ struct InstallBudgets: Sendable {
 
   /// Whether so many events more may go without the install being on record.
   mutating func isOnRecord(_ install: UInt64, adding events: Int, at now: ContinuousClock.Instant) -> Bool {
-    guard var entry = entry(install) else { return events <= most / 2 }
+    // (While nobody knows what it had sent, half of its limit may be used already.)
+    let free = halfUntil.map { now < $0 } ?? false ? 0 : most / 2
+    guard var entry = entry(install) else { return events <= free }
     defer { young[install] = entry }
-    return entry.isOnRecord || entry.count.used(at: now) + events <= most / 2
+    return entry.isOnRecord || entry.count.used(at: now) + events <= free
   }
 
   /// The install is to be on record; the record is written next.
