@@ -6,7 +6,7 @@ extension UpstreamEngine {
   func sendingKey(_ key: String) -> SendingKey {
     if let known = sendingKeys[key] { return known }
     let limit = context.configuration.rateLimit
-    let isUnclean = lastLife.hasRecord && lastLife.record.endedAt == nil
+    let isUnclean = isLastLifeUnclean
     var made = SendingKey(key, limit: limit)
     if !limit.isOff, isUnclean || lastLife.record.endedAt != nil, let end = endOfLastLife(limit), end > now {
       made = SendingKey(
@@ -21,6 +21,20 @@ extension UpstreamEngine {
   private func lastRecord(of id: String, _ limit: RateLimit, isUnclean: Bool) -> UpstreamRecord.KeyRecord {
     if let known = lastLife.record.keys.first(where: { $0.key == id }) { return known }
     return UpstreamRecord.KeyRecord(key: id, used: isUnclean ? (limit.keyMax ?? 0) / 2 : 0, installs: [])
+  }
+
+  private var isLastLifeUnclean: Bool { lastLife.hasRecord && lastLife.record.endedAt == nil }
+
+  /// Some of what the last life sent may be on no record, and counts still.
+  var isLastLifeUnclear: Bool {
+    isLastLifeUnclean && endOfLastLife(context.configuration.rateLimit).map { $0 > now } ?? false
+  }
+
+  /// What is on record of keys that nothing was sent with in this life, as long as it counts.
+  var recordsNotTakenUp: [UpstreamRecord.KeyRecord] {
+    guard let end = endOfLastLife(context.configuration.rateLimit), end > now else { return [] }
+    let known = Set(sendingKeys.values.map(\.id))
+    return lastLife.record.keys.filter { !known.contains($0.key) }
   }
 
   /// Until when what the last life sent counts.
