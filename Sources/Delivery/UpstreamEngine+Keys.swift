@@ -97,7 +97,18 @@ extension UpstreamEngine {
   private func showWaiting(_ lane: DeliveryLane, for sending: SendingKey) {
     let until = sending.timer ?? now + context.configuration.rateLimit.window
     lane.blocked = .until(until)
-    show(lane, .until(max(until, now + context.configuration.rateLimit.window * 2)))
+    let notice = DeliveryLane.Notice(state: .paced, detail: paceWords(sending))
+    let retryAt = context.clock.now + max(until - now, .zero)
+    show(lane, retryAt: retryAt, usual: notice, .until(max(until, now + context.configuration.rateLimit.window * 2)))
+  }
+
+  private func paceWords(_ sending: SendingKey) -> String {
+    let limit = context.configuration.rateLimit
+    guard let usual = limit.keyMax, let now = sending.limit(at: now) else { return "" }
+    let learnt = now < usual ? " It was \(usual) until the upstream refused as many." : ""
+    return
+      "The key's limit of \(now) events in \(Int(limit.window.seconds)) s is used up; what waits goes on as it allows."
+      + learnt
   }
 
   private func armKey(_ sending: SendingKey) {
@@ -159,6 +170,9 @@ extension UpstreamEngine {
 }
 
 extension SendingKey {
+  /// Events in a window that may go now, as far as is learnt; nil: no limit.
+  func limit(at now: ContinuousClock.Instant) -> Int? { budget?.limit.limit(at: now) }
+
   /// The upstream asks for a wait; the longer one holds.
   func ask(_ delay: LaneDelay?) {
     guard let delay, delay.until > asked?.until ?? delay.until - .seconds(1) else { return }
