@@ -86,7 +86,7 @@ struct HealthReport: Sendable, Equatable {
   /// Everything together: what `/healthz` shows. Its status is that of `live`.
   static func whole(live: HealthReport, ready: HealthReport, destinations: [DestinationStatus]) -> HealthReport {
     let states = destinations.map { status in
-      let isOK = status.state == .running || status.state == .waiting
+      let isOK = [.running, .paced, .waiting].contains(status.state)
       return HealthCheck(
         name: status.name, isOK: isOK,
         detail: ([status.state.rawValue, status.detail].compactMap { $0 }).joined(separator: ": "))
