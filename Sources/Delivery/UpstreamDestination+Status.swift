@@ -63,12 +63,13 @@ extension UpstreamDestination {
   private static func rank(_ state: DestinationStatus.State) -> Int {
     switch state {
     case .running: 0
-    case .stopped: 1
-    case .waiting: 2
-    case .held: 3
-    case .foreign: 4
-    case .refused, .gone: 5
-    case .failing: 6
+    case .paced: 1
+    case .stopped: 2
+    case .waiting: 3
+    case .held: 4
+    case .foreign: 5
+    case .refused, .gone: 6
+    case .failing: 7
     }
   }
 }

@@ -68,7 +68,8 @@ extension UpstreamEngine {
       entry?.refusedKey = lane.refusedKey
       return entry
     }
-    record.endedAt = isDraining && inFlight == 0 ? context.clock.now : nil
-    record.keys = sendingKeys.values.compactMap { $0.record(at: now, isLast: record.endedAt != nil) }
+    record.endedAt = isDraining && inFlight == 0 && !isLastLifeUnclear ? context.clock.now : nil
+    record.keys =
+      sendingKeys.values.compactMap { $0.record(at: now, isLast: record.endedAt != nil) } + recordsNotTakenUp
   }
 }

@@ -6,7 +6,7 @@ extension UpstreamEngine {
   func sendingKey(_ key: String) -> SendingKey {
     if let known = sendingKeys[key] { return known }
     let limit = context.configuration.rateLimit
-    let isUnclean = lastLife.hasRecord && lastLife.record.endedAt == nil
+    let isUnclean = isLastLifeUnclean
     var made = SendingKey(key, limit: limit)
     if !limit.isOff, isUnclean || lastLife.record.endedAt != nil, let end = endOfLastLife(limit), end > now {
       made = SendingKey(
@@ -21,6 +21,20 @@ extension UpstreamEngine {
   private func lastRecord(of id: String, _ limit: RateLimit, isUnclean: Bool) -> UpstreamRecord.KeyRecord {
     if let known = lastLife.record.keys.first(where: { $0.key == id }) { return known }
     return UpstreamRecord.KeyRecord(key: id, used: isUnclean ? (limit.keyMax ?? 0) / 2 : 0, installs: [])
+  }
+
+  private var isLastLifeUnclean: Bool { lastLife.hasRecord && lastLife.record.endedAt == nil }
+
+  /// Some of what the last life sent may be on no record, and counts still.
+  var isLastLifeUnclear: Bool {
+    isLastLifeUnclean && endOfLastLife(context.configuration.rateLimit).map { $0 > now } ?? false
+  }
+
+  /// What is on record of keys that nothing was sent with in this life, as long as it counts.
+  var recordsNotTakenUp: [UpstreamRecord.KeyRecord] {
+    guard let end = endOfLastLife(context.configuration.rateLimit), end > now else { return [] }
+    let known = Set(sendingKeys.values.map(\.id))
+    return lastLife.record.keys.filter { !known.contains($0.key) }
   }
 
   /// Until when what the last life sent counts.
@@ -83,7 +97,18 @@ extension UpstreamEngine {
   private func showWaiting(_ lane: DeliveryLane, for sending: SendingKey) {
     let until = sending.timer ?? now + context.configuration.rateLimit.window
     lane.blocked = .until(until)
-    show(lane, .until(max(until, now + context.configuration.rateLimit.window * 2)))
+    let notice = DeliveryLane.Notice(state: .paced, detail: paceWords(sending))
+    let retryAt = context.clock.now + max(until - now, .zero)
+    show(lane, retryAt: retryAt, usual: notice, .until(max(until, now + context.configuration.rateLimit.window * 2)))
+  }
+
+  private func paceWords(_ sending: SendingKey) -> String {
+    let limit = context.configuration.rateLimit
+    guard let usual = limit.keyMax, let now = sending.limit(at: now) else { return "" }
+    let learnt = now < usual ? " It was \(usual) until the upstream refused as many." : ""
+    return
+      "The key's limit of \(now) events in \(Int(limit.window.seconds)) s is used up; what waits goes on as it allows."
+      + learnt
   }
 
   private func armKey(_ sending: SendingKey) {
@@ -145,6 +170,9 @@ extension UpstreamEngine {
 }
 
 extension SendingKey {
+  /// Events in a window that may go now, as far as is learnt; nil: no limit.
+  func limit(at now: ContinuousClock.Instant) -> Int? { budget?.limit.limit(at: now) }
+
   /// The upstream asks for a wait; the longer one holds.
   func ask(_ delay: LaneDelay?) {
     guard let delay, delay.until > asked?.until ?? delay.until - .seconds(1) else { return }

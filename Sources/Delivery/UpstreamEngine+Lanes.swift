@@ -58,6 +58,7 @@ extension UpstreamEngine {
     lane.state.closeBreaker()
     lane.refusedKey = nil
     lane.notice = nil
+    lane.toldOf = []
     isRecordDirty = true
   }
 
@@ -137,11 +138,16 @@ extension UpstreamEngine {
     timersMax = max(Self.timersMaxAtFirst, timers.count * 2)
   }
 
-  func show(_ lane: DeliveryLane, retryAt: Timestamp? = nil, _ explanation: DeliveryBoard.Explanation) {
+  /// - Parameter usual: what is told of a lane that has nothing of its own to tell; nil: it is running.
+  func show(
+    _ lane: DeliveryLane, retryAt: Timestamp? = nil, usual: DeliveryLane.Notice? = nil,
+    _ explanation: DeliveryBoard.Explanation
+  ) {
+    let notice = lane.notice ?? usual
     board.set(
       lane.lane,
       DeliveryBoard.Entry(
-        state: lane.notice?.state ?? .running, detail: lane.notice?.detail, retryAt: retryAt, explanation: explanation,
+        state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation,
         rate: lane.meter, parkedInstalls: lane.state.parked.installCount, parkedLongest: lane.state.parked.longest))
   }
 }

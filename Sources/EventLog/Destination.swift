@@ -48,6 +48,8 @@ public struct DestinationStatus: Sendable {
   public enum State: String, Sendable, CaseIterable {
     /// Nothing waits, or all goes well.
     case running
+    /// The upstream's limits are used up for now: what waits goes on as they allow.
+    case paced
     /// A delay runs after a failure or a `Retry-After`.
     case waiting
     /// The upstream refuses the key.

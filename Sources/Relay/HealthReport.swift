@@ -88,7 +88,7 @@ struct HealthReport: Sendable, Equatable {
     let states = destinations.map { status in
       // A removed sink that holds nothing is nobody's worry.
       let isOK =
-        status.state == .running || status.state == .waiting
+        [.running, .paced, .waiting].contains(status.state)
         || (status.type == RemovedSink.type && status.state == .stopped)
       return HealthCheck(
         name: status.name, isOK: isOK,

@@ -40,8 +40,11 @@ struct PacingTests {
     scene.store(701...1400, app: "android")
     let life = await scene.start(paced(500, 0, margin: 0.1))
     #expect(scene.upstream.sent.reduce(0) { $0 + $1.numbers.count } == 450)
+    let waiting = life.status
+    #expect(waiting.state == .paced && waiting.lanes.allSatisfy { $0.state == .paced && $0.retryAt != nil })
+    #expect(waiting.detail?.contains("450 events in 60 s") == true && waiting.stuckSince == nil)
     scene.simulation.advance(by: .seconds(240))
-    #expect(life.ledger.settled == Tally([.delivered: 1400]))
+    #expect(life.ledger.settled == Tally([.delivered: 1400]) && life.status.state == .running)
     #expect(most(scene.upstream.sent) <= 450)
     #expect(life.status.stuckSince == nil)
   }

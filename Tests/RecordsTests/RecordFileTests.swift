@@ -40,7 +40,7 @@ struct RecordFileTests {
     #expect(permissions(directory.file("a")) == 0o700)
   }
 
-  @Test("holds what was appended, in pieces of any size, and after it was cut back to before what is being written early")
+  @Test("holds what was appended in pieces of any size, and after a cut into what is written early")
   func pieces() throws {
     let path = directory.file("a.ndjson")
     let (file, _) = try RecordFile.create(path)

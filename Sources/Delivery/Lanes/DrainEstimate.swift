@@ -17,7 +17,8 @@ struct DrainEstimate: Sendable {
     guard pending > 0 else { return .zero }
     if isHeld { return nil }
     let allowed = limit.keyMax.map { Double($0) / limit.window.seconds }
-    guard let usual = rate ?? allowed, usual > 0 else { return nil }
+    // (What is sent at first, while the limit isn't used up yet, goes faster than the rest will.)
+    guard let usual = [rate, allowed].compactMap(\.self).min(), usual > 0 else { return nil }
     let all = Double(pending) / usual
     let parked = limit.installMax.map { Double(longestParked) / Double($0) * limit.window.seconds } ?? 0
     return wait + .milliseconds(Int64(max(all, parked) * 1000))

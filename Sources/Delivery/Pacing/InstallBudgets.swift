@@ -17,6 +17,8 @@ struct InstallBudgets: Sendable {
     var most: Int?
     /// It is on record as having used its limit up.
     var isOnRecord = false
+    /// What the last life sent of it is counted.
+    var isTakenUp = false
   }
 
   static let installsMax = 50_000
@@ -28,7 +30,7 @@ struct InstallBudgets: Sendable {
   private let installsMax: Int
   private var young: [UInt64: Install] = [:]
   private var old: [UInt64: Install] = [:]
-  /// Until then half of the limit holds for installs that aren't on record.
+  /// Until then half of the limit holds for installs that weren't on record.
   private var halfUntil: ContinuousClock.Instant?
   private var isClosed = false
 
@@ -45,7 +47,7 @@ struct InstallBudgets: Sendable {
   ) {
     self.init(most: most, window: window, installsMax: installsMax)
     for install in used {
-      var entry = Install(count: SlidingCount(window: window, parts: Self.parts), isOnRecord: true)
+      var entry = Install(count: SlidingCount(window: window, parts: Self.parts), isOnRecord: true, isTakenUp: true)
       entry.count.add(most, until: end)
       young[install] = entry
     }
@@ -80,7 +82,7 @@ struct InstallBudgets: Sendable {
     if let learnt = entry?.most, let blocked = entry?.blockedUntil, now < blocked + window * Self.learntFor {
       most = min(most, learnt)
     }
-    guard let halfUntil, now < halfUntil, entry?.isOnRecord != true else { return most }
+    guard let halfUntil, now < halfUntil, entry?.isTakenUp != true else { return most }
     return max(1, most / 2)
   }
 
@@ -110,9 +112,11 @@ struct InstallBudgets: Sendable {
 
   /// Whether so many events more may go without the install being on record.
   mutating func isOnRecord(_ install: UInt64, adding events: Int, at now: ContinuousClock.Instant) -> Bool {
-    guard var entry = entry(install) else { return events <= most / 2 }
+    // (While nobody knows what it had sent, half of its limit may be used already.)
+    let free = halfUntil.map { now < $0 } ?? false ? 0 : most / 2
+    guard var entry = entry(install) else { return events <= free }
     defer { young[install] = entry }
-    return entry.isOnRecord || entry.count.used(at: now) + events <= most / 2
+    return entry.isOnRecord || entry.count.used(at: now) + events <= free
   }
 
   /// The install is to be on record; the record is written next.

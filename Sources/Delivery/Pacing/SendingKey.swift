@@ -39,7 +39,10 @@ final class SendingKey {
     id = record.key
     budget = limit.keyMax.map { KeyBudget(most: $0, window: limit.window, usedBefore: record.used, until: end) }
     installs = limit.installMax.map {
-      InstallBudgets(most: $0, window: limit.window, used: record.installs, isUnclean: isUnclean, until: end)
+      InstallBudgets(
+        most: $0, window: limit.window, used: record.installs,
+        // (Of an install that isn't on record, up to half of its limit was sent.)
+        isUnclean: isUnclean || record.used > 0 || limit.keyMax == nil, until: end)
     }
   }
 

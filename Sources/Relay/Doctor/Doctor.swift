@@ -101,7 +101,7 @@ public struct Doctor: Sendable {
       let state = destination["state"]?.string ?? "?"
       let detail = Self.sentence(of: destination, state)
       checks.append(
-        state == "running" || state == "waiting"
+        ["running", "paced", "waiting"].contains(state)
           || (state == "stopped" && destination["type"]?.string == RemovedSink.type)
           ? .ok("destination \(name)", detail)
           : .wrong("destination \(name)", detail, "the sentence says what to do; event-relay status shows each app"))
