@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// The relay against the stand-in's limits, in minutes of a second and a half. By hand, `EVENT_RELAY_REAL_LIMITS=1` takes the API's
+  /// The relay against the stand-in's limits, in minutes of three seconds. By hand, `EVENT_RELAY_REAL_LIMITS=1` takes the API's
   /// own limits and minutes, for one limiter after the other, and prints what came when: three times about 150 seconds.
   @Suite("The upstream's limits")
   struct LimitsTests {
     private static let isReal = ProcessInfo.processInfo.environment["EVENT_RELAY_REAL_LIMITS"] == "1"
-    private static let minute: Double = isReal ? 60 : 1.5
+    private static let minute: Double = isReal ? 60 : 3
     private static let minuteText = "\(Int(minute * 1000))ms"
     private static let keyLimit = 10_000
     private static let installLimit = isReal ? 300 : 3000
