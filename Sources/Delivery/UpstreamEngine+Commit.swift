@@ -14,11 +14,29 @@ extension UpstreamEngine {
 
   /// Makes what must be remembered durable soon; the more lanes there are to be remembered, the more of them at once.
   func requestUrgentCommit() {
-    requestCommit(within: max(Self.urgentCommitInterval, .milliseconds(1) * lanes.count))
+    requestCommit(within: max(Self.urgentCommitInterval, .milliseconds(1) * lanes.count, recordPause))
+  }
+
+  /// Makes what was acknowledged durable.
+  func requestUsualCommit() { requestCommit(within: max(Self.commitInterval, recordPause)) }
+
+  /// The more lies parked, the larger are the positions and the less often they are written: about a megabyte a second.
+  private var recordPause: Duration { .microseconds(20) * parkedRuns }
+
+  /// Shares out anew what may be parked.
+  private func shareParked() {
+    let runs = lanes.values.map(\.state.parked.runs)
+    parkedRuns = runs.reduce(0, +)
+    let level = ParkedShare.level(runs)
+    guard level != parkedLevel else { return }
+    parkedLevel = level
+    for lane in lanes.values { lane.state.parked.runsMax = level }
   }
 
   func commitIfDue() {
-    if inFlight == 0, queue.isEmpty, isPositionDirty { requestCommit(within: Self.urgentCommitInterval) }
+    if inFlight == 0, queue.isEmpty, isPositionDirty {
+      requestCommit(within: max(Self.urgentCommitInterval, recordPause))
+    }
     guard let commitDue, commitDue <= now, !isStopped else { return }
     do throws(LogError) {
       try commit()
@@ -50,6 +68,7 @@ extension UpstreamEngine {
     isPositionDirty = false
     commitDue = nil
     lastCommit = now
+    shareParked()
   }
 }
 

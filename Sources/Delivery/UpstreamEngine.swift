@@ -67,6 +67,9 @@ actor UpstreamEngine {
   var sendingKeys: [String: SendingKey] = [:]
   /// For events that join a batch which holds others already.
   let scratch = EventBatch()
+  /// Parked runs over all lanes at the last commit, and what one lane may have of them.
+  var parkedRuns = 0
+  var parkedLevel = ParkedEvents.runsMax
   var nextPlace = 0
   var nextFlight = 0
   /// Apps with too many event names of which somebody was told in this hour.
@@ -159,6 +162,7 @@ actor UpstreamEngine {
       let lane = lane(waiting.isReplayed ? .replayed(waiting.app) : .app(waiting.app), app: waiting.app)
       lane.state = DeliveryState(
         restored: waiting, concurrency: context.configuration.concurrency, now: now, wallNow: context.clock.now)
+      lane.state.parked.runsMax = parkedLevel
       lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
@@ -172,6 +176,7 @@ actor UpstreamEngine {
     if let lane = lanes[place] { return lane }
     let lane = DeliveryLane(
       place, app: app, state: DeliveryState(concurrency: context.configuration.concurrency))
+    lane.state.parked.runsMax = parkedLevel
     lanes[place] = lane
     return lane
   }

@@ -62,6 +62,15 @@ struct ParkedEventsTests {
     #expect(seen == Array(1..<10), "each in its turn")
   }
 
+  @Test("all lanes share one bound, and those with the most give way")
+  func share() {
+    #expect(ParkedShare.level([], all: 100) == 100)
+    #expect(ParkedShare.level([10, 90], all: 100) == 100)
+    #expect(ParkedShare.level([10, 190], all: 100) == 90)
+    #expect(ParkedShare.level([10, 60, 60], all: 100) == 45)
+    #expect(ParkedShare.level(Array(repeating: 5, count: 1000), all: 100) == 1)
+  }
+
   @Test("ranges give out their first events and keep the rest")
   func ranges() {
     var events = EventRanges([
