@@ -67,8 +67,9 @@ actor UpstreamEngine {
   var sendingKeys: [String: SendingKey] = [:]
   /// For events that join a batch which holds others already.
   let scratch = EventBatch()
-  /// Parked runs over all lanes at the last commit, and what one lane may have of them.
-  var parkedRuns = 0
+  /// Between two commits: the longer they take, the longer.
+  var commitPause = Duration.zero
+  /// What one lane may have parked, in runs.
   var parkedLevel = ParkedEvents.runsMax
   var nextPlace = 0
   var nextFlight = 0

@@ -3,7 +3,7 @@
 /// What was parked of an install goes before everything else of it, in its order. References only, and no more than
 /// ``runsMax``: past them the lane reads no further until some are gone; nothing is lost by it but time.
 ///
-/// A run is events next to one another in the lane, so that the bound is met by what lies scattered.
+/// A run is events with numbers that follow one another, so that the bound is met by what lies scattered.
 struct ParkedEvents: Sendable {
   private struct Install: Sendable {
     var events = EventRanges()
@@ -17,7 +17,8 @@ struct ParkedEvents: Sendable {
       if let last = events.last, number <= last {
         events.insert(number)
       } else {
-        events.append(number, follows: follows && !events.isEmpty)
+        // (What follows in the lane may do so because what was between is settled, which costs an interval all the same.)
+        events.append(number, follows: follows && events.last.map { $0 + 1 == number } ?? false)
       }
       return (events.count - count, events.runs.count - runs)
     }
