@@ -23,8 +23,11 @@ extension Command {
       Option("latency", "DURATION", "delays every answer, at most 10m; without it 0s"),
       Option(
         "limiter", "KIND",
-        "how events are counted against 10000 a minute of a key and 300 of an install: sliding (any 60 seconds), fixed "
+        "how events are counted against the limits a minute: sliding (any 60 seconds), fixed "
           + "(a minute of the clock), bucket (refilled evenly) or none; without it sliding"),
+      Option("events-per-minute", "COUNT", "events a minute of one key; without it 10000"),
+      Option("per-install-per-minute", "COUNT", "events a minute of one install of a key; without it 300"),
+      Option("minute", "DURATION", "how long the limits' minute is, to try them in less time; without it 60s"),
       Option("quota", "COUNT", "events a month of all keys together; past 110 % of it 403; without it no end"),
     ],
     examples: [
@@ -73,6 +76,11 @@ extension Command {
       }
       configuration.limiter = kind
     }
+    configuration.keyEventsPerMinute =
+      try arguments.integer("events-per-minute", in: 1...100_000_000) ?? configuration.keyEventsPerMinute
+    configuration.installEventsPerMinute =
+      try arguments.integer("per-install-per-minute", in: 1...100_000_000) ?? configuration.installEventsPerMinute
+    configuration.minute = try arguments.duration("minute", in: .milliseconds(100) ... .seconds(60)) ?? .seconds(60)
     configuration.retryAfter = try arguments.integer("retry-after", in: 0...86_400)
     configuration.latency = try arguments.duration("latency", in: .zero ... .seconds(600)) ?? .zero
     configuration.monthlyQuota = try arguments.integer("quota", in: 0...1_000_000_000_000)

@@ -20,6 +20,8 @@ struct Flight {
   let serverFaults: Int
   /// It holds nothing but this one.
   let suspect: PoisonHunt.Suspect?
+  /// Sent once more, since the answer before accounted for fewer events.
+  let isDoubted: Bool
 
   var count: Int { events.count }
 

@@ -59,7 +59,7 @@ extension UpstreamEngine {
     fail(
       flight.lane, flight, .waiting,
       "No answer from the upstream (\(failure.kind.rawValue)): \(failure.description)\(Self.advice(on: failure))",
-      isOutage: true)
+      isOutage: true, kind: failure.kind.rawValue)
   }
 
   /// What an operator can look at.
@@ -74,9 +74,11 @@ extension UpstreamEngine {
   private func act(on verdict: UpstreamVerdict, _ flight: Flight, _ took: Duration) {
     let lane = flight.lane
     switch verdict {
+    case .delivered(let receipt) where isDoubtful(receipt, flight): doubt(flight, receipt)
     case .delivered(let receipt):
       reachable()
       lane.notice = nil
+      lane.toldOf = []
       lane.state.concurrency.answered(after: took, underWay: lane.state.underWay.requests + 1)
       closeBreaker(lane)
       deliver(flight, receipt)
@@ -107,9 +109,29 @@ extension UpstreamEngine {
     flight.lane.state.again.append(flight.portion(serverFaults: serverFaults))
   }
 
+  /// Whether the upstream says that it has fewer events than it got, and not which are missing; believed the second time.
+  ///
+  /// (A suspect has tries enough of its own.)
+  private func isDoubtful(_ receipt: BatchReceipt, _ flight: Flight) -> Bool {
+    receipt.accepted < flight.count - receipt.rejected.count && !flight.isDoubted && flight.suspect == nil
+  }
+
+  /// Has the batch sent once more: what the upstream has of it already, it knows by the events' ids.
+  private func doubt(_ flight: Flight, _ receipt: BatchReceipt) {
+    reachable()
+    closeBreaker(flight.lane)
+    var portion = flight.portion()
+    portion.isDoubted = true
+    flight.lane.state.again.append(portion)
+    fail(
+      flight.lane, flight, .waiting,
+      "The upstream says it took \(receipt.accepted) of \(flight.count) events and rejected \(receipt.rejected.count); "
+        + "all are sent once more.", kind: "doubt")
+  }
+
   /// All is delivered but what was rejected, which goes to the dead letters.
   private func deliver(_ flight: Flight, _ receipt: BatchReceipt) {
-    if !receipt.countsAddUp {
+    if !receipt.countsAddUp, isNews(.oddCounts, of: flight.lane.app) {
       context.logger.warning(
         "an upstream answer's counts don't add up; the batch counts as delivered", about: UpstreamContext.destination,
         ["app": .text(flight.lane.app), "events": .integer(flight.count), "accepted": .integer(receipt.accepted)])
@@ -135,7 +157,7 @@ extension UpstreamEngine {
   private func noteRejections(_ flight: Flight, _ receipt: BatchReceipt) {
     for event in receipt.rejected { context.metrics.countRejection(event.code) }
     guard receipt.rejected.contains(where: { $0.code == RejectionCode.tooManyEventNames.rawValue }),
-      toldOfNames.insert(flight.lane.app).inserted
+      isNews(.tooManyNames, of: flight.lane.app)
     else { return }
     // The name is the sender's business, and none of a log's.
     context.logger.warning(

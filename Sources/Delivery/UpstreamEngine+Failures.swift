@@ -11,15 +11,16 @@ extension UpstreamEngine {
   ///   - flight: what failed; one that was sent before the last failure is no further one.
   ///   - asked: what the upstream asked for.
   ///   - isOutage: nobody can send now.
+  ///   - kind: what failures have in common of which only the first is logged; nil: the detail.
   func fail(
     _ lane: DeliveryLane, _ flight: Flight?, _ state: DestinationStatus.State, _ detail: String,
-    _ asked: RetryAfter? = nil, isRateLimited: Bool = false, isOutage: Bool = false
+    _ asked: RetryAfter? = nil, isRateLimited: Bool = false, isOutage: Bool = false, kind: String? = nil
   ) {
     let detail = String(String.UnicodeScalarView(detail.unicodeScalars.prefix(Self.detailLengthMax)))
     if let flight, !lane.state.isNews(flight.began) { return lengthen(lane, flight, state, detail, asked) }
     let length = lane.state.failed(
       context.configuration.schedule, retryAfter: asked, isRateLimited: isRateLimited, roll: context.roll())
-    if let asked, asked.wasCut {
+    if let asked, asked.wasCut, isNews(.longRetryAfter, of: lane.app) {
       context.logger.warning(
         "the upstream's Retry-After is over an hour; one hour is waited", about: UpstreamContext.destination,
         ["app": .text(lane.app)])
@@ -27,11 +28,14 @@ extension UpstreamEngine {
     let fields: KeyValuePairs<String, LogValue> = [
       "app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(length.seconds),
     ]
+    let isNews = lane.isNews(kind ?? detail)
     if isOutage, outageSince == nil {
       outageSince = now
       context.logger.warning("the upstream can't be reached; events wait", about: UpstreamContext.destination, fields)
-    } else {
+    } else if isNews {
       context.logger.info("events wait for another try", about: UpstreamContext.destination, fields)
+    } else {
+      context.logger.debug("events wait for yet another try", about: UpstreamContext.destination, fields)
     }
     delay(lane, length, state, detail, isAsked: asked != nil || isRateLimited)
     if let flight, asked != nil || isRateLimited { flight.sending.ask(lane.state.delay) }
@@ -139,9 +143,11 @@ extension UpstreamEngine {
       let follows = position.follows(event.sequence)
       lane.state.parked.park(install, event.sequence, follows: follows, room: .at(until))
     }
-    context.logger.info(
-      "the upstream limits one install; its events wait, the others go on", about: UpstreamContext.destination,
-      ["app": .text(lane.app)])
+    if isNews(.limitedInstall, of: lane.app) {
+      context.logger.info(
+        "the upstream limits one install; its events wait, the others go on", about: UpstreamContext.destination,
+        ["app": .text(lane.app)])
+    }
   }
 
   private static var unlimitedInstall: Int { 1 << 30 }
@@ -157,6 +163,7 @@ extension UpstreamEngine {
     let used = flight.lane.state.rateHunt.used
     guard flight.lane.state.rateHunt.end(), flight.sending.budget != nil else { return }
     flight.sending.budget?.refused(used: used, at: now)
+    guard isNews(.learntLimit, of: flight.lane.app) else { return }
     let limit = flight.sending.budget?.limit.limit(at: now) ?? 0
     context.logger.info(
       "somebody else sends with the key too, or its limit is lower: less is sent for a while",
@@ -200,9 +207,11 @@ extension UpstreamEngine {
         "Key refused (\(words)): set the right write_key and reload; events wait, one batch a minute asks again."
       case .quota: "Quota used up (\(words)): events wait for the 1st (UTC) or a bigger plan; one batch an hour asks."
       }
-    context.logger.warning(
-      "the upstream refuses an app's events again and again; what waits is held", about: UpstreamContext.destination,
-      ["app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(wait.seconds)])
+    if lane.isNews("held: \(cause)") {
+      context.logger.warning(
+        "the upstream refuses an app's events again and again; what waits is held", about: UpstreamContext.destination,
+        ["app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(wait.seconds)])
+    }
     delay(lane, wait, .refused, detail)
   }
 
@@ -216,9 +225,11 @@ extension UpstreamEngine {
   func noteRefusal(_ lane: DeliveryLane, _ status: Int, _ code: String, _ message: String) {
     let detail = "The upstream answered \(status) \(code): \(message)"
     board.change { $0.lastError = "\(lane.app): \(detail)" }
-    context.logger.warning(
-      "the upstream refused events; they go to the dead letters", about: UpstreamContext.destination,
-      ["app": .text(lane.app), "status": .integer(status), "code": .text(code)])
+    if isNews(.refused(status: status), of: lane.app) {
+      context.logger.warning(
+        "the upstream refused events; they go to the dead letters", about: UpstreamContext.destination,
+        ["app": .text(lane.app), "status": .integer(status), "code": .text(code)])
+    }
     lane.notice = status == 401 || status == 403 ? DeliveryLane.Notice(state: .refused, detail: detail) : nil
   }
 }

@@ -27,8 +27,10 @@ extension UpstreamEngine {
     timers.add(deadline, .flush(id))
     for lane in request.left.keys { consider(lane) }
     pump()
-    guard flushes[id] != nil else { return }
-    await withCheckedContinuation { flushes[id]?.waiter = $0 }
+    // (Others may have been on this thread before the continuation is there: then nobody would resume it.)
+    await withCheckedContinuation { continuation in
+      if flushes[id] == nil { continuation.resume() } else { flushes[id]?.waiter = continuation }
+    }
   }
 
   func skipsLinger(_ lane: DeliveryLane) -> Bool {
@@ -63,7 +65,9 @@ extension UpstreamEngine {
     while inFlight > 0, now < deadline {
       timers.add(deadline, .stop)
       pump()
-      await withCheckedContinuation { idleWaiters.append($0) }
+      await withCheckedContinuation { continuation in
+        if inFlight == 0 { continuation.resume() } else { idleWaiters.append(continuation) }
+      }
     }
     finishStopping()
   }

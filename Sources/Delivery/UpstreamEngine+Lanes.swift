@@ -58,6 +58,7 @@ extension UpstreamEngine {
     lane.state.closeBreaker()
     lane.refusedKey = nil
     lane.notice = nil
+    lane.toldOf = []
     isRecordDirty = true
   }
 

@@ -50,6 +50,7 @@ extension UpstreamEngine {
     if !rest.events.isEmpty { lane.state.again.append(rest) }
     draft.attempts = portion.attempts
     draft.serverFaults = portion.serverFaults
+    draft.isDoubted = portion.isDoubted
     pick(&draft, lane, runs: portion.events)
   }
 

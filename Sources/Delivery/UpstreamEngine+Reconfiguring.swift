@@ -57,6 +57,7 @@ extension UpstreamEngine {
       lane.state.closeBreaker()
       lane.refusedKey = nil
       lane.notice = nil
+      lane.toldOf = []
     }
   }
 

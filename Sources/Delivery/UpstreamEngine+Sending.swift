@@ -14,6 +14,7 @@ struct RequestDraft {
   var attempts = 0
   var serverFaults = 0
   var suspect: PoisonHunt.Suspect?
+  var isDoubted = false
 }
 
 extension UpstreamEngine {
@@ -73,7 +74,9 @@ extension UpstreamEngine {
       if filled < stored.count {
         let rest = events.select({ stored[$0].sequence }) { $0 >= filled }
         lane.state.again.append(
-          Portion(events: rest.sorted(), attempts: draft.attempts, serverFaults: draft.serverFaults))
+          Portion(
+            events: rest.sorted(), attempts: draft.attempts, serverFaults: draft.serverFaults,
+            isDoubted: draft.isDoubted))
         for event in stored[filled...] {
           draft.sending.installs?.giveBack(event.index.installHash, 1)
           let left = installs?[event.index.installHash, default: 1] ?? 1
@@ -90,7 +93,8 @@ extension UpstreamEngine {
     lane.state.underWay.began(events.count, installs)
     return Flight(
       id: nextFlight, lane: lane, buffers: buffers, events: events, installs: installs, kind: first.kind, began: now,
-      sending: draft.sending, attempts: draft.attempts + 1, serverFaults: draft.serverFaults, suspect: draft.suspect)
+      sending: draft.sending, attempts: draft.attempts + 1, serverFaults: draft.serverFaults, suspect: draft.suspect,
+      isDoubted: draft.isDoubted)
   }
 
   /// Has the record say what is sent before it is sent.

@@ -73,8 +73,8 @@ actor UpstreamEngine {
   var parkedLevel = ParkedEvents.runsMax
   var nextPlace = 0
   var nextFlight = 0
-  /// Apps with too many event names of which somebody was told in this hour.
-  var toldOfNames: Set<String> = []
+  /// What was logged in this hour and isn't again, however often it happens.
+  var toldLately: Set<Told> = []
   var pool = BufferPool()
   var inFlight = 0
   var inFlightBytes = 0
@@ -248,7 +248,7 @@ actor UpstreamEngine {
       case .limits:
         context.deadLetters.enforceLimits()
         forgetIdleKeys()
-        toldOfNames = []
+        toldLately = []
         timers.add(now + Self.limitsInterval, .limits)
       case .expiry: if expiryDue == entry.deadline { giveUpExpired() }
       case .stop: resumeIdleWaiters()

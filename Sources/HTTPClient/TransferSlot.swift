@@ -116,6 +116,7 @@ final class TransferSlot {
       return .result(.failure(TransportFailure(kind: .protocolError, description: fault)))
     }
     guard code != CURLE_OK else { return .result(.failure(.cutOff)) }
+    if TransportFailure.isLongLine(code) { return .result(.failure(.longLine)) }
     let isFirst = transfer?.isRepeated == false
     if isFirst, TransportFailure.isStaleConnection(code, connects: outcome.connects, hasAnswer: collector.hasBegun) {
       return .sendAgain

@@ -5,6 +5,8 @@ extension TransportFailure {
   static let shutDown = TransportFailure(kind: .other, description: "the HTTP client is shut down")
   static let cutOff = TransportFailure(
     kind: .reset, description: "the connection was closed amid the answer's headers")
+  static let longLine = TransportFailure(
+    kind: .protocolError, description: "a line of the answer's head is too long")
   static let outOfMemory = TransportFailure(kind: .other, description: "libcurl can't be set up; is memory short?")
   static let tooManyRequests = TransportFailure(
     kind: .other, description: "more than \(TransferEngine.waitingMax) requests wait to be sent")
@@ -26,6 +28,10 @@ extension TransportFailure {
     guard connects == 0, !hasAnswer else { return false }
     return [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM].contains(code)
   }
+
+  /// Whether a transfer failed because a header line had no end: libcurl gives up at 100 KB and calls that "out of memory", or from
+  /// 8.6 on, "too large" (100).
+  static func isLongLine(_ code: CURLcode) -> Bool { code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 }
 
   static func kind(of code: CURLcode) -> Kind {
     switch code {

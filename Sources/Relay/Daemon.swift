@@ -93,6 +93,8 @@ public final class Daemon: Sendable {
       let grace = listeners.reloader.running.shutdownGrace
       let deadline = ContinuousClock.now + grace
       logger.info("stopping", ["grace": .seconds(grace.seconds)])
+      // A sender that doesn't end its request must not keep what waits from being sent meanwhile.
+      Task { await destinations.flushAll(until: deadline) }
       await listeners.stopIngest(until: deadline)
       await replays.stop()
       await destinations.stop(until: deadline)

@@ -27,17 +27,18 @@ final class Destinations: Sendable {
   let logger: Logger
   let started = ContinuousClock.now
   let clampGuard: ClampGuard
-  private let upstreamURL: Fixed
+  private let fixed: Fixed
   private let upstreamSubscription: any Subscription
   private let client: HTTPClientLoop
   private let list: Mutex<[any Destination]>
   /// Held while sinks are made, removed or given up, so that none is put back while its place is given up.
   let changing = Mutex(())
 
-  /// An upstream that no configuration changes.
+  /// What of the upstream no configuration changes.
   private struct Fixed {
     /// The stand-in's. It has another port at each start, and a data directory of its own: it's still the same upstream.
     var url: String?
+    var minute: Duration
   }
 
   /// - Parameter standInURL: where the stand-in upstream is when it takes the configured one's place.
@@ -48,7 +49,8 @@ final class Destinations: Sendable {
       try storage.audit.record("adopt", by: "run --adopt", ["upstream": .string(url)])
     }
     let userAgent = "event-relay/\(RelayVersion.current)"
-    (self.storage, clock, logger, upstreamURL) = (storage, daemon.clock, daemon.logger, Fixed(url: standInURL))
+    (self.storage, clock, logger) = (storage, daemon.clock, daemon.logger)
+    fixed = Fixed(url: standInURL, minute: try ShortMinute.window(daemon.environment, daemon.logger))
     client = HTTPClientLoop(name: "upstream", userAgent: userAgent, logger: daemon.logger)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
@@ -57,7 +59,8 @@ final class Destinations: Sendable {
     clampGuard = ClampGuard(upstreamSubscription, clock: daemon.clock, logger: daemon.logger)
     upstream = UpstreamDestination(
       configuration: UpstreamConfiguration(
-        configuration.upstream, url: url, adopts: daemon.options.adopts || daemon.options.standsIn),
+        configuration.upstream, url: url, adopts: daemon.options.adopts || daemon.options.standsIn,
+        minute: fixed.minute),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
       logger: daemon.logger, didBury: intake.didBury)
@@ -87,7 +90,7 @@ final class Destinations: Sendable {
   func reconfigureUpstream(_ configuration: RelayConfiguration.Upstream) async {
     await upstream.reconfigure(
       UpstreamConfiguration(
-        configuration, url: upstreamURL.url ?? configuration.url, adopts: upstreamURL.url != nil))
+        configuration, url: fixed.url ?? configuration.url, adopts: fixed.url != nil, minute: fixed.minute))
   }
 
   /// Whether events of an app wait to go upstream.
@@ -135,7 +138,8 @@ final class Destinations: Sendable {
 }
 
 extension UpstreamConfiguration {
-  init(_ upstream: RelayConfiguration.Upstream, url: String, adopts: Bool) {
+  /// - Parameter minute: how long the rate limit's minute is.
+  init(_ upstream: RelayConfiguration.Upstream, url: String, adopts: Bool, minute: Duration = .seconds(60)) {
     self.init(
       url: url, linger: upstream.linger, maxBatchEvents: upstream.maxBatchEvents, maxBatchBytes: upstream.maxBatchBytes,
       timeout: upstream.timeout, connectTimeout: upstream.connectTimeout,
@@ -143,7 +147,7 @@ extension UpstreamConfiguration {
       retry: Retry(initial: upstream.retry.initial, max: upstream.retry.max, jitter: upstream.retry.jitter),
       rateLimit: RateLimit(
         events: upstream.rateLimit.eventsPerMinute, eventsPerInstall: upstream.rateLimit.perInstallPerMinute,
-        margin: upstream.rateLimit.margin),
+        margin: upstream.rateLimit.margin, window: minute),
       concurrency: upstream.concurrency,
       onRefusedKey: upstream.onRefusedKey == .hold ? .hold : .deadLetter,
       onExpired: upstream.onExpired == .send ? .send : .deadLetter,

@@ -57,7 +57,7 @@ struct Account: Sendable {
     guard apps.count < StandInConfiguration.keysMax else { return nil }
     let limits = RateLimits(
       configuration.limiter, keyLimit: configuration.keyEventsPerMinute,
-      installLimit: configuration.installEventsPerMinute)
+      installLimit: configuration.installEventsPerMinute, minute: configuration.minute.milliseconds)
     apps.append(App(name: name, limits: limits))
     indexes[name] = apps.count - 1
     return apps.count - 1

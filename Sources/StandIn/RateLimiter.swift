@@ -9,14 +9,18 @@ struct RateLimiter: Sendable {
   }
 
   private var count: Count
+  private let minute: Int64
   private var latest: Int64 = .min
 
   /// Nil for ``LimiterKind/none``.
-  init?(_ kind: LimiterKind, limit: Int) {
+  ///
+  /// - Parameter minute: how many milliseconds a minute has; tests have shorter ones.
+  init?(_ kind: LimiterKind, limit: Int, minute: Int64 = Self.minute) {
+    self.minute = minute
     switch kind {
-    case .sliding: count = .sliding(SlidingWindow(limit: limit))
-    case .fixed: count = .fixed(FixedWindow(limit: limit))
-    case .bucket: count = .bucket(TokenBucket(limit: limit))
+    case .sliding: count = .sliding(SlidingWindow(limit: limit, minute: minute))
+    case .fixed: count = .fixed(FixedWindow(limit: limit, minute: minute))
+    case .bucket: count = .bucket(TokenBucket(limit: limit, minute: minute))
     case .none: return nil
     }
   }
@@ -29,7 +33,7 @@ struct RateLimiter: Sendable {
     switch count {
     case .sliding(var window):
       // Moved out and back, so that its memory isn't copied.
-      count = .fixed(FixedWindow(limit: 0))
+      count = .fixed(FixedWindow(limit: 0, minute: minute))
       defer { count = .sliding(window) }
       return window.wait(for: events, at: latest)
     case .fixed(let window): return window.wait(for: events, at: latest)
@@ -42,7 +46,7 @@ struct RateLimiter: Sendable {
     latest = max(latest, now.milliseconds)
     switch count {
     case .sliding(var window):
-      count = .fixed(FixedWindow(limit: 0))
+      count = .fixed(FixedWindow(limit: 0, minute: minute))
       window.take(events, at: latest)
       count = .sliding(window)
     case .fixed(var window):
@@ -55,17 +59,21 @@ struct RateLimiter: Sendable {
   }
 
   /// Whether it is as if nothing had ever been counted.
-  func isIdle(at now: Timestamp) -> Bool { now.milliseconds >= latest && now.milliseconds - latest >= Self.minute }
+  func isIdle(at now: Timestamp) -> Bool { now.milliseconds >= latest && now.milliseconds - latest >= minute }
 }
 
 /// Never more than the limit in any 60 seconds: knows when each of the latest events came.
 struct SlidingWindow: Sendable {
   let limit: Int
+  let minute: Int64
   private var taken: [(at: Int64, events: Int)] = []
   private var first = 0
   private var total = 0
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, minute: Int64) {
+    self.limit = limit
+    self.minute = minute
+  }
 
   private mutating func forget(before moment: Int64) {
     while first < taken.count, taken[first].at <= moment {
@@ -79,18 +87,18 @@ struct SlidingWindow: Sendable {
   }
 
   mutating func wait(for events: Int, at now: Int64) -> Int64 {
-    forget(before: now - RateLimiter.minute)
+    forget(before: now - minute)
     var left = total
     if left + events <= limit { return 0 }
     for entry in taken[first...] {
       left -= entry.events
-      if left + events <= limit { return entry.at + RateLimiter.minute - now }
+      if left + events <= limit { return entry.at + minute - now }
     }
-    return RateLimiter.minute
+    return minute
   }
 
   mutating func take(_ events: Int, at now: Int64) {
-    forget(before: now - RateLimiter.minute)
+    forget(before: now - minute)
     total += events
     if first < taken.count, taken[taken.count - 1].at == now {
       taken[taken.count - 1].events += events
@@ -103,24 +111,28 @@ struct SlidingWindow: Sendable {
 /// Never more than the limit in a minute of the clock.
 struct FixedWindow: Sendable {
   let limit: Int
+  let minute: Int64
   private var start: Int64 = .min
   private var total = 0
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, minute: Int64) {
+    self.limit = limit
+    self.minute = minute
+  }
 
-  private static func start(of now: Int64) -> Int64 {
-    let into = now % RateLimiter.minute
-    return now - (into < 0 ? into + RateLimiter.minute : into)
+  private func start(of now: Int64) -> Int64 {
+    let into = now % minute
+    return now - (into < 0 ? into + minute : into)
   }
 
   func wait(for events: Int, at now: Int64) -> Int64 {
-    let current = Self.start(of: now)
+    let current = self.start(of: now)
     let used = start == current ? total : 0
-    return used + events <= limit ? 0 : current + RateLimiter.minute - now
+    return used + events <= limit ? 0 : current + minute - now
   }
 
   mutating func take(_ events: Int, at now: Int64) {
-    let current = Self.start(of: now)
+    let current = self.start(of: now)
     if start != current {
       start = current
       total = 0
@@ -132,30 +144,32 @@ struct FixedWindow: Sendable {
 /// A bucket of tokens, as many as the limit, that fills in a minute.
 struct TokenBucket: Sendable {
   let limit: Int
-  /// In sixty-thousandths of an event, so that a millisecond brings a whole number of them.
+  let minute: Int64
+  /// In parts of an event as small as a millisecond of the minute, so that one brings a whole number of them.
   private var tokens: Int64
   private var filledAt: Int64 = .min
 
-  init(limit: Int) {
+  init(limit: Int, minute: Int64) {
     self.limit = limit
-    tokens = Int64(limit) * RateLimiter.minute
+    self.minute = minute
+    tokens = Int64(limit) * minute
   }
 
   private func tokens(at now: Int64) -> Int64 {
     guard filledAt != .min else { return tokens }
-    let passed = min(now - filledAt, RateLimiter.minute)
-    return min(Int64(limit) * RateLimiter.minute, tokens + passed * Int64(limit))
+    let passed = min(now - filledAt, minute)
+    return min(Int64(limit) * minute, tokens + passed * Int64(limit))
   }
 
   func wait(for events: Int, at now: Int64) -> Int64 {
-    let missing = Int64(events) * RateLimiter.minute - tokens(at: now)
+    let missing = Int64(events) * minute - tokens(at: now)
     if missing <= 0 { return 0 }
-    guard events <= limit, limit > 0 else { return RateLimiter.minute }
+    guard events <= limit, limit > 0 else { return minute }
     return (missing + Int64(limit) - 1) / Int64(limit)
   }
 
   mutating func take(_ events: Int, at now: Int64) {
-    tokens = tokens(at: now) - Int64(events) * RateLimiter.minute
+    tokens = tokens(at: now) - Int64(events) * minute
     filledAt = now
   }
 }

@@ -13,6 +13,7 @@ struct RateLimits: Sendable {
 
   private let kind: LimiterKind
   private let installLimit: Int
+  private let minute: Int64
   private var key: RateLimiter?
   private var installs: [UInt64: RateLimiter] = [:]
   private var sweptAt = Timestamp(milliseconds: 0)
@@ -20,10 +21,12 @@ struct RateLimits: Sendable {
   /// How many installs of a key are looked at in a minute at most; past that they are all forgotten, and begin anew.
   static let installsMax = 20_000
 
-  init(_ kind: LimiterKind, keyLimit: Int, installLimit: Int) {
+  /// - Parameter minute: how many milliseconds a minute has.
+  init(_ kind: LimiterKind, keyLimit: Int, installLimit: Int, minute: Int64 = RateLimiter.minute) {
     self.kind = kind
     self.installLimit = installLimit
-    key = RateLimiter(kind, limit: keyLimit)
+    self.minute = minute
+    key = RateLimiter(kind, limit: keyLimit, minute: minute)
   }
 
   /// Whether a request is let through; then its events are counted, and if not, none of them.
@@ -38,7 +41,7 @@ struct RateLimits: Sendable {
       guard installs[install] != nil || events > installLimit else { continue }
       installWait = max(
         installWait,
-        installs[install, default: RateLimiter(kind, limit: installLimit)!].wait(for: events, at: now))
+        installs[install, default: RateLimiter(kind, limit: installLimit, minute: minute)!].wait(for: events, at: now))
     }
     if keyWait > 0 || installWait > 0 {
       let wait = max(keyWait, installWait)
@@ -47,7 +50,7 @@ struct RateLimits: Sendable {
     key?.take(total, at: now)
     sweep(at: now)
     for (install, events) in counts {
-      installs[install, default: RateLimiter(kind, limit: installLimit)!].take(events, at: now)
+      installs[install, default: RateLimiter(kind, limit: installLimit, minute: minute)!].take(events, at: now)
     }
     return nil
   }
@@ -60,7 +63,7 @@ struct RateLimits: Sendable {
 
   /// Forgets the installs that have been silent for a minute.
   private mutating func sweep(at now: Timestamp) {
-    guard now - sweptAt >= .seconds(60) || installs.count >= Self.installsMax || now < sweptAt else { return }
+    guard now - sweptAt >= .milliseconds(minute) || installs.count >= Self.installsMax || now < sweptAt else { return }
     sweptAt = now
     installs = installs.filter { !$0.value.isIdle(at: now) }
     if installs.count >= Self.installsMax { installs = [:] }

@@ -15,6 +15,8 @@ public struct StandInConfiguration: Sendable {
   /// Events a minute of one key, and of one `anonymous_id` under it.
   public var keyEventsPerMinute = 10_000
   public var installEventsPerMinute = 300
+  /// How long the limits' minute is. Tests have shorter ones.
+  public var minute: Duration = .seconds(60)
   /// The plan's events a month, all keys together; past 110 % of it events are refused. Nil: no end.
   public var monthlyQuota: Int?
   /// The keys that are let in; nil: every key that isn't empty.

@@ -35,6 +35,11 @@ import Testing
     (["--limiter", "slidin"], "--limiter wants sliding, fixed, bucket, none, not \"slidin\"; did you mean sliding?"),
     (["--retry-after", "soon"], "--retry-after wants a whole number from 0 to 86400, not \"soon\""),
     (["--latency", "1d"], "--latency wants a duration from 0s to 10m, such as 500ms, 2s or 1m, not \"1d\""),
+    (["--minute", "2m"], "--minute wants a duration from 100ms to 1m, such as 500ms, 2s or 1m, not \"2m\""),
+    (["--events-per-minute", "0"], "--events-per-minute wants a whole number from 1 to 100000000, not \"0\""),
+    (
+      ["--per-install-per-minute", "x"], "--per-install-per-minute wants a whole number from 1 to 100000000, not \"x\""
+    ),
     (["--quota", "-1"], "--quota needs a value: --quota COUNT"),
   ])
   func `Wrong options say what would be right`(_ words: [String], _ message: String) async {

@@ -54,6 +54,88 @@ struct FlushTests {
     #expect(result == FlushResult(flushed: 0, pending: 1))
   }
 
+  @Test(
+    "a flush skips no pacing: what the key or an install may not send yet stays, and isn't waited for",
+    arguments: [true, false])
+  func pacing(isKeys: Bool) async {
+    var configuration = Scene.configuration(linger: .seconds(600))
+    configuration.rateLimit = RateLimit(events: isKeys ? 100 : 0, eventsPerInstall: isKeys ? 0 : 100, margin: 0)
+    let life = await scene.start(configuration)
+    scene.store(1...250, install: 7)
+    life.subscription.progress()
+    scene.simulation.settle()
+    let began = scene.simulation.now
+    #expect(await flush(life, within: .seconds(2)) == FlushResult(flushed: 0, pending: 150))
+    #expect(scene.simulation.now == began, "it waited for what couldn't come")
+    #expect(scene.upstream.sent.map(\.numbers) == [Array(1...100)])
+    let later = await flush(life, within: .seconds(64)) { scene.simulation.advance(by: .seconds(64)) }
+    #expect(later == FlushResult(flushed: 100, pending: 50))
+  }
+
+  @Test("a flush skips no breaker: a refused key isn't asked sooner for it")
+  func breaker() async {
+    scene.store(1...500)
+    scene.upstream.answers { _ in .error(401, "invalid_write_key") }
+    let life = await scene.start()
+    #expect(scene.upstream.sent.count == 3)
+    #expect(await flush(life, within: .seconds(2)) == FlushResult(flushed: 0, pending: 200))
+    #expect(scene.upstream.sent.count == 3)
+  }
+
+  @Test("a flush waits for lanes that can send, though others can't")
+  func mixed() async {
+    let life = await scene.start(Scene.configuration(linger: .seconds(60)))
+    scene.keys.set("ios", "aso_wk_ios")
+    scene.keys.set("android", "aso_wk_android")
+    scene.upstream.answers { $0.key == "aso_wk_ios" ? .status(503) : .hold }
+    scene.store([1], app: "ios")
+    scene.store([2], app: "android")
+    life.subscription.progress()
+    scene.simulation.settle()
+    let result = await flush(life, within: .seconds(2)) {
+      scene.simulation.advance(by: .seconds(1))
+      scene.upstream.release()
+      scene.simulation.settle()
+    }
+    #expect(result == FlushResult(flushed: 1, pending: 1))
+  }
+
+  @Test("a stop ends at once when every lane waits for longer than it has time", arguments: [503, 429, 0])
+  func stopWhileDown(status: Int) async {
+    for app in 0..<70 { scene.store([app], app: "app\(app)") }
+    scene.upstream.answers { _ in status == 0 ? .noConnection : .status(status) }
+    let life = await scene.start()
+    scene.store(100..<120, app: "late")
+    life.subscription.progress()
+    let began = scene.simulation.now
+    await stop(life) {
+      scene.simulation.settle()
+    }
+    #expect(scene.simulation.now == began)
+    #expect(life.status.state == .stopped)
+    // (A 429 is for the key, which all of them share.)
+    let tries = scene.upstream.sent.count
+    #expect(status == 429 ? tries <= 71 : tries == 71, "\(tries) tries")
+    #expect(scene.log.disk.settled.isEmpty)
+    // All of it is there after the next start.
+    let next = await scene.start()
+    scene.upstream.answers { .accepted($0) }
+    scene.simulation.advance(by: .seconds(60))
+    #expect(next.ledger.settled == Tally([.delivered: 90]))
+  }
+
+  @Test("a stop tries again whose delay ends in time, and then waits no longer")
+  func stopWithShortDelay() async {
+    scene.store([1])
+    scene.upstream.next(.error(429, "rate_limited", retryAfter: "4"), .status(503))
+    let life = await scene.start()
+    let began = scene.simulation.now
+    await stop(life) { scene.simulation.advance(by: .seconds(4)) }
+    #expect(scene.upstream.sent.count == 2)
+    #expect(scene.simulation.now - began == .seconds(4))
+    #expect(life.status.state == .stopped)
+  }
+
   @Test("a flush of nothing answers at once")
   func nothing() async {
     let life = await scene.start()

@@ -17,22 +17,10 @@ extension EndToEnd {
     func exactlyOnce() async throws {
       let upstream = try ScriptedUpstream(keepsRequests: false)
       let settings = RelaySettings(upstream: upstream, intake: Self.dedupe, grace: "5s")
-      let senders = Senders(eventCount: Self.kills * Self.eventsPerKill)
-      var relay = try await RelayProcess(directory, settings)
-      senders.relay(at: relay.ingest[0])
-      var random = SystemRandomNumberGenerator()
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<4 { group.addTask { try await senders.send() } }
-        for kill in 0..<Self.kills {
-          let end = (kill + 1) * Self.eventsPerKill
-          let moment = kill * Self.eventsPerKill + Int.random(in: 1..<Self.eventsPerKill - 400, using: &random)
-          try await senders.release(end, untilAccepted: moment)
-          if kill % 3 == 2 { #expect(try await relay.stop() == 0) } else { try await relay.crash() }
-          relay = try await RelayProcess(directory, settings)
-          senders.relay(at: relay.ingest[0])
-          try await senders.release(end, untilAccepted: end)
-        }
-        try await group.waitForAll()
+      let (senders, relay) = try await Senders.send(
+        through: Self.kills, eventsPerKill: Self.eventsPerKill, in: directory, settings
+      ) { relay, kill in
+        if kill % 3 == 2 { #expect(try await relay.stop() == 0) } else { try await relay.crash() }
       }
       // Everything once more, as one who never saw an answer.
       let events = senders.bytes.map { TestEvent(id: $0.key, text: String(decoding: $0.value, as: UTF8.self)) }

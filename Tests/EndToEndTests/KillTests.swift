@@ -25,24 +25,11 @@ extension EndToEnd {
         }
       }
       let settings = RelaySettings(upstream: upstream, grace: "5s")
-      let senders = Senders(eventCount: Self.kills * Self.eventsPerKill)
-      var relay = try await RelayProcess(directory, settings)
-      senders.relay(at: relay.ingest[0])
-      var random = SystemRandomNumberGenerator()
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<4 { group.addTask { try await senders.send() } }
-        for kill in 0..<Self.kills {
-          let end = (kill + 1) * Self.eventsPerKill
-          // Somewhere in the middle of things: of requests, syncs, commits, new files, dead letters.
-          let moment = kill * Self.eventsPerKill + Int.random(in: 1..<Self.eventsPerKill - 400, using: &random)
-          try await senders.release(end, untilAccepted: moment)
-          try await relay.crash()
-          try await expectWell(directory)
-          relay = try await RelayProcess(directory, settings)
-          senders.relay(at: relay.ingest[0])
-          try await senders.release(end, untilAccepted: end)
-        }
-        try await group.waitForAll()
+      let (senders, relay) = try await Senders.send(
+        through: Self.kills, eventsPerKill: Self.eventsPerKill, in: directory, settings
+      ) { relay, _ in
+        try await relay.crash()
+        try await expectWell(directory)
       }
       #expect(await upstream.hasTaken(senders.acceptedIDs.filter { !Self.isBad($0) }))
       #expect(try await relay.flush() == 0)

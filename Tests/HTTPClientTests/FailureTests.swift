@@ -75,6 +75,22 @@ struct FailureTests {
     }
   }
 
+  @Test(
+    "is the protocol's when a line of the answer's head never ends",
+    arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nX: "])
+  func endlessLine(start: String) async throws {
+    let server = ScriptedServer { connection, _ in
+      _ = connection.readRequest()
+      connection.write(start)
+      while connection.write(String(repeating: "x", count: 4096)) {}
+    }
+    try await withClient { client in
+      let failure = await client.send(HTTPClientRequest(url: server.url)).failure
+      #expect(failure?.kind == .protocolError)
+      #expect(failure?.description.contains("too long") == true)
+    }
+  }
+
   @Test("is refused at once when the URL or the method is none")
   func malformed() async throws {
     try await withClient { client in

@@ -131,6 +131,12 @@ public final class ScriptedConnection: Sendable {
     return got > 0 ? Array(chunk[..<got]) : nil
   }
 
+  /// Whether the client closes, or sends something, within so many milliseconds.
+  public func isClosed(within milliseconds: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, milliseconds) > 0
+  }
+
   /// False when the client has closed.
   @discardableResult
   public func write(_ text: String) -> Bool { write(Array(text.utf8)) }

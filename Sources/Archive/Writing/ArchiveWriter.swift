@@ -77,7 +77,7 @@ public final class ArchiveWriter {
   public var openFile: OpenFile? {
     part.map {
       OpenFile(
-        time: $0.name.time, path: directory.path(of: $0.name.lines), bytes: $0.bytes, count: $0.totals.count,
+        time: $0.name.time, path: $0.lines.path, bytes: $0.bytes, count: $0.totals.count,
         unsyncedBytes: $0.unsyncedBytes)
     }
   }

@@ -39,6 +39,8 @@ final class DeliveryLane {
   /// Nothing can be sent before, however much somebody flushes; nil: nothing stands against it.
   var blocked: LaneBlock?
   var notice: Notice?
+  /// The kinds of failures that were logged since something was delivered.
+  var toldOf: Set<String> = []
   /// The key that was refused last: its fingerprint.
   var refusedKey: String?
   var meter = RateMeter()

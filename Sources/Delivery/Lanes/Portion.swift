@@ -5,4 +5,6 @@ struct Portion: Sendable, Equatable {
   var attempts: Int
   /// How often in a row the upstream had a fault of its own (5xx) with them.
   var serverFaults = 0
+  /// The upstream took them, as it said, but not all, and not which: it is believed the next time.
+  var isDoubted = false
 }
