@@ -221,7 +221,7 @@ extension UpstreamEngine {
     subscription.acknowledge(lane.lane, range, tally)
     isPositionDirty = true
     if !flushes.isEmpty { countFlushed(lane, Int(tally.total)) }
-    requestCommit(within: Self.commitInterval)
+    requestUsualCommit()
   }
 
   private func settled(_ flight: Flight) {

@@ -14,11 +14,29 @@ extension UpstreamEngine {
 
   /// Makes what must be remembered durable soon; the more lanes there are to be remembered, the more of them at once.
   func requestUrgentCommit() {
-    requestCommit(within: max(Self.urgentCommitInterval, .milliseconds(1) * lanes.count))
+    requestCommit(within: max(Self.urgentCommitInterval, .milliseconds(1) * lanes.count, commitPause))
+  }
+
+  /// Makes what was acknowledged durable.
+  func requestUsualCommit() { requestCommit(within: max(Self.commitInterval, commitPause)) }
+
+  /// The more lies parked, the larger are the positions: whatever a commit takes, it takes no more than a twentieth of the time.
+  private static var commitPauseFactor: Int { 20 }
+  private static var commitPauseMax: Duration { .seconds(5) }
+
+  /// Shares out anew what may be parked.
+  private func shareParked() {
+    let runs = lanes.values.map(\.state.parked.runs)
+    let level = ParkedShare.level(runs)
+    guard level != parkedLevel else { return }
+    parkedLevel = level
+    for lane in lanes.values { lane.state.parked.runsMax = level }
   }
 
   func commitIfDue() {
-    if inFlight == 0, queue.isEmpty, isPositionDirty { requestCommit(within: Self.urgentCommitInterval) }
+    if inFlight == 0, queue.isEmpty, isPositionDirty {
+      requestCommit(within: max(Self.urgentCommitInterval, commitPause))
+    }
     guard let commitDue, commitDue <= now, !isStopped else { return }
     do throws(LogError) {
       try commit()
@@ -42,6 +60,7 @@ extension UpstreamEngine {
   func commit() throws(LogError) {
     if isRecordDirty { fillRecord() }
     // (A bare nil would become JSON's null here.)
+    let began = now
     let attachment: JSONValue? = isRecordDirty ? .some(record.json) : .none
     try subscription.commit(attachment: attachment)
     if isRecordDirty { committedDeadLetters = record.deadLetters }
@@ -50,6 +69,8 @@ extension UpstreamEngine {
     isPositionDirty = false
     commitDue = nil
     lastCommit = now
+    commitPause = min((lastCommit - began) * Self.commitPauseFactor, Self.commitPauseMax)
+    shareParked()
   }
 }
 

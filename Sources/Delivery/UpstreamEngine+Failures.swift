@@ -16,8 +16,8 @@ extension UpstreamEngine {
     _ lane: DeliveryLane, _ flight: Flight?, _ state: DestinationStatus.State, _ detail: String,
     _ asked: RetryAfter? = nil, isRateLimited: Bool = false, isOutage: Bool = false, kind: String? = nil
   ) {
-    if let flight, !lane.state.isNews(flight.began), asked == nil { return }
     let detail = String(String.UnicodeScalarView(detail.unicodeScalars.prefix(Self.detailLengthMax)))
+    if let flight, !lane.state.isNews(flight.began) { return lengthen(lane, flight, state, detail, asked) }
     let length = lane.state.failed(
       context.configuration.schedule, retryAfter: asked, isRateLimited: isRateLimited, roll: context.roll())
     if let asked, asked.wasCut, isNews(.longRetryAfter, of: lane.app) {
@@ -39,6 +39,15 @@ extension UpstreamEngine {
     }
     delay(lane, length, state, detail, isAsked: asked != nil || isRateLimited)
     if let flight, asked != nil || isRateLimited { flight.sending.ask(lane.state.delay) }
+  }
+
+  /// A request failed that was under way when another did: no further failure, but what the upstream asks for holds.
+  private func lengthen(
+    _ lane: DeliveryLane, _ flight: Flight, _ state: DestinationStatus.State, _ detail: String, _ asked: RetryAfter?
+  ) {
+    guard let asked, now + asked.delay > lane.state.delay?.until ?? now else { return }
+    delay(lane, asked.delay, state, detail, isAsked: true)
+    flight.sending.ask(lane.state.delay)
   }
 
   /// Something of our own failed: it is tried again soon.
@@ -171,6 +180,8 @@ extension UpstreamEngine {
       noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
       return giveUp(flight, .refused, status, code, message)
     }
+    // A key that isn't the app's any more: what went with it waits for the other one.
+    guard context.keys.upstreamKey(ofApp: lane.app) == flight.sending.key else { return putBack(flight) }
     let cause = RefusalBreaker.Cause(status: status, code: code)
     let step = lane.state.breaker.refused(
       cause, holds: context.configuration.onRefusedKey == .hold, wallNow: context.clock.now)

@@ -144,11 +144,12 @@ extension UpstreamEngine {
       lane.blocked = nil
       // What it would send may have changed meanwhile.
       let decision = decide(lane)
-      guard decision.sends else {
+      guard decision.sends, asked(of: lane) == nil else {
         consider(lane)
         continue
       }
       lane.plan = decision
+      lane.servedBy = sending
       enqueue(lane)
       // (It takes its events when it is launched: the next one is looked at after that.)
       return

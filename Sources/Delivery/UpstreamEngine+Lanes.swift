@@ -42,7 +42,7 @@ extension UpstreamEngine {
   func decide(_ lane: DeliveryLane) -> LaneDecision { lane.state.decide(facts(of: lane, now), context.limits) }
 
   /// A delay that the upstream asked for in answer to another lane: it is for the key, and this one sends with that.
-  private func asked(of lane: DeliveryLane) -> LaneDelay? {
+  func asked(of lane: DeliveryLane) -> LaneDelay? {
     guard let key = context.keys.upstreamKey(ofApp: lane.app), let delay = sendingKeys[key]?.asked, now < delay.until
     else { return nil }
     return delay

@@ -21,6 +21,13 @@ extension UpstreamEngine {
   /// Reads the lane's next batch and sends it.
   func launch(_ lane: DeliveryLane) {
     lane.isQueued = false
+    // Whoever waits for the budget that this one was let through by comes next, whatever becomes of it here.
+    let served = lane.servedBy
+    lane.servedBy = nil
+    defer { if let served, !served.waiters.isEmpty { serve(served) } }
+    // What was decided may hold no more: a request of the lane may have failed since, and what it held goes first.
+    lane.plan = decide(lane)
+    guard lane.plan.sends, asked(of: lane) == nil else { return consider(lane) }
     guard let key = context.keys.upstreamKey(ofApp: lane.app) else {
       lane.isKeyless = true
       context.logger.warning(

@@ -67,6 +67,10 @@ actor UpstreamEngine {
   var sendingKeys: [String: SendingKey] = [:]
   /// For events that join a batch which holds others already.
   let scratch = EventBatch()
+  /// Between two commits: the longer they take, the longer.
+  var commitPause = Duration.zero
+  /// What one lane may have parked, in runs.
+  var parkedLevel = ParkedEvents.runsMax
   var nextPlace = 0
   var nextFlight = 0
   /// What was logged in this hour and isn't again, however often it happens.
@@ -159,6 +163,7 @@ actor UpstreamEngine {
       let lane = lane(waiting.isReplayed ? .replayed(waiting.app) : .app(waiting.app), app: waiting.app)
       lane.state = DeliveryState(
         restored: waiting, concurrency: context.configuration.concurrency, now: now, wallNow: context.clock.now)
+      lane.state.parked.runsMax = parkedLevel
       lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
@@ -172,6 +177,7 @@ actor UpstreamEngine {
     if let lane = lanes[place] { return lane }
     let lane = DeliveryLane(
       place, app: app, state: DeliveryState(concurrency: context.configuration.concurrency))
+    lane.state.parked.runsMax = parkedLevel
     lanes[place] = lane
     return lane
   }

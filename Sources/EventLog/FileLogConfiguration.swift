@@ -51,7 +51,7 @@ struct FileLogTuning: Sendable {
   /// A staging buffer's bytes; there are two.
   var stagingSize = 4 * 1024 * 1024
   /// How many ranges above its low-water mark a lane may have before it isn't read further.
-  var intervalsMax = 65_536
+  var intervalsMax = 262_144
   var sparesMax = 2
   /// A finished segment is rewritten when it holds no more than this part of its events that are owed ...
   var rewriteBelow = 0.125

@@ -77,18 +77,27 @@ struct BreakerTests {
     #expect(hunt.fault(try #require(suspect)) == .poison)
   }
 
-  @Test("when nothing passes it is an outage: nobody steps aside any more, and both are tried in turn")
+  @Test("when nothing passes it is an outage: nobody is given up, and what follows is divided slowly")
   func outage() throws {
     var hunt = PoisonHunt()
     #expect(hunt.fault(portion(1...1, faults: 9)) == .stepAside)
-    for faults in 10..<200 {
+    for faults in 10..<400 {
       #expect(!hunt.isDue(hasOthers: true))
-      #expect(hunt.fault(portion(2...50, faults: faults)) == .again)
+      let isThird = faults % 3 == 0
+      let single = UInt64(faults)
+      let step = hunt.fault(faults < 200 ? portion(2...50, faults: faults) : portion(single...single, faults: faults))
+      let isFull = hunt.suspects.count == PoisonHunt.suspectsMax
+      #expect(step == (!isThird ? .again : faults < 200 ? .halve : isFull && step == .again ? .again : .stepAside))
       #expect(hunt.isDue(hasOthers: true))
       let suspect = hunt.takeNext()
       #expect(hunt.fault(try #require(suspect)) == .stepAside)
     }
-    #expect(hunt.suspects.map(\.faults) == [1])
+    #expect(hunt.suspects.map(\.faults) == Array(repeating: 1, count: PoisonHunt.suspectsMax))
+    // It ends: what stepped aside goes in its order.
+    hunt.passed()
+    var numbers: [UInt64] = []
+    while let suspect = hunt.takeNext() { numbers.append(suspect.number) }
+    #expect(numbers == numbers.sorted())
   }
 
   @Test("after a 429 installs are halved; one that is alone is parked, and the key is the cause when nothing passes")

@@ -20,8 +20,10 @@ final class FakeUpstream: HTTPSending {
   enum Reply: Sendable {
     case answer(HTTPAnswer)
     case failure(TransportFailure)
-    /// Nothing before the test says so.
+    /// Nothing before the test says so; then success.
     case hold
+    /// Nothing before the test says so; then this.
+    case heldAnswer(HTTPAnswer)
 
     /// All is stored.
     static func accepted(_ sent: Sent) -> Reply {
@@ -37,6 +39,14 @@ final class FakeUpstream: HTTPSending {
     static func error(_ status: Int, _ code: String, _ message: String = "why", retryAfter: String? = nil) -> Reply {
       .status(
         status, #"{"code":"\#(code)","message":"\#(message)"}"#, retryAfter.map { [("retry-after", $0)] } ?? [])
+    }
+
+    /// Nothing before the test says so; then an error.
+    static func held(_ status: Int, _ code: String, retryAfter: String? = nil) -> Reply {
+      guard case .answer(let answer) = error(status, code, retryAfter: retryAfter) else {
+        preconditionFailure("an error is an answer")
+      }
+      return .heldAnswer(answer)
     }
 
     static let noConnection = Reply.failure(TransportFailure(kind: .connect, description: "connection refused"))
@@ -89,12 +99,19 @@ final class FakeUpstream: HTTPSending {
     switch reply {
     case .answer(let answer): return .success(answer)
     case .failure(let failure): return .failure(failure)
+    case .heldAnswer(let answer):
+      await hold()
+      return .success(answer)
     case .hold:
-      await withTaskExecutorPreference(simulation) {
-        await withCheckedContinuation { continuation in state.withLock { $0.held.append(continuation) } }
-      }
+      await hold()
       guard case .answer(let answer) = Reply.accepted(sent) else { preconditionFailure("accepted is an answer") }
       return .success(answer)
+    }
+  }
+
+  private nonisolated(nonsending) func hold() async {
+    await withTaskExecutorPreference(simulation) {
+      await withCheckedContinuation { continuation in state.withLock { $0.held.append(continuation) } }
     }
   }
 }

@@ -12,8 +12,8 @@ struct ParkedEventsTests {
   func order() throws {
     var parked = ParkedEvents()
     parked.park(7, 10, room: .at(now + .seconds(5)))
-    parked.park(7, 12, follows: true, room: .now)
-    parked.park(8, 11, room: .afterAnswers)
+    parked.park(7, 11, follows: true, room: .now)
+    parked.park(8, 12, room: .afterAnswers)
     #expect(parked.count == 3)
     #expect(parked.runs == 2)
     #expect(parked.installCount == 2)
@@ -26,7 +26,7 @@ struct ParkedEventsTests {
     let due = parked.takeNext(at: now + .seconds(5))
     let first = try #require(due)
     #expect(first.install == 7)
-    #expect(first.events.numbers == [10...12])
+    #expect(first.events.numbers == [10...11])
     #expect(first.events.count == 2)
     let early = parked.takeNext(at: now + .seconds(500))
     #expect(early == nil)
@@ -60,6 +60,22 @@ struct ParkedEventsTests {
     var seen: [UInt64] = []
     while let next = parked.takeNext(at: now) { seen.append(next.install) }
     #expect(seen == Array(1..<10), "each in its turn")
+  }
+
+  @Test("what lies scattered is counted so, also when what was between has been settled before a restart")
+  func scattered() {
+    var parked = ParkedEvents()
+    for number in 0..<100 { parked.park(7, UInt64(2 * number), follows: true, room: .afterAnswers) }
+    #expect(parked.count == 100 && parked.runs == 100)
+  }
+
+  @Test("all lanes share one bound, and those with the most give way")
+  func share() {
+    #expect(ParkedShare.level([], all: 100) == 100)
+    #expect(ParkedShare.level([10, 90], all: 100) == 100)
+    #expect(ParkedShare.level([10, 190], all: 100) == 90)
+    #expect(ParkedShare.level([10, 60, 60], all: 100) == 45)
+    #expect(ParkedShare.level(Array(repeating: 5, count: 1000), all: 100) == 1)
   }
 
   @Test("ranges give out their first events and keep the rest")

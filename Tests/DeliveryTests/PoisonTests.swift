@@ -36,6 +36,24 @@ struct PoisonTests {
     #expect(life.ledger.settled == Tally([.delivered: delivered, .poison: 1]))
   }
 
+  @Test(
+    "several side by side hold up nothing for good",
+    arguments: [[1, 2], [1, 2, 3, 4, 5], [99, 100, 101], [7, 8, 120, 121]])
+  func sideBySide(bad: [Int]) async {
+    scene.store(1...200)
+    poison(Set(bad))
+    let life = await scene.start()
+    scene.simulation.advance(by: .seconds(86_400))
+    #expect(life.ledger.settled[.delivered] == UInt64(200 - bad.count))
+    for next in 201...240 {
+      scene.store([next])
+      life.subscription.progress()
+      scene.simulation.advance(by: .seconds(1200))
+    }
+    #expect(scene.deadLetterNumbers.sorted() == bad)
+    #expect(life.ledger.settled == Tally([.delivered: UInt64(240 - bad.count), .poison: UInt64(bad.count)]))
+  }
+
   @Test("is not given up while nothing else passes, however long that takes")
   func alone() async {
     scene.store([1])

@@ -8,9 +8,10 @@
 /// | a suspect | others have passed since its last try, less than the third time | aside again |
 /// | a suspect | the third time | poison |
 /// | anything | a suspect stepped aside and nothing has passed since | the same again: an outage, not poison |
+/// | others than suspects | for the third time since then | halved, or aside too: the next one may be like the first |
 ///
-/// While nothing passes, the suspect and what follows it are tried in turn, so that a poisonous first event can't make an
-/// outage last. A suspect may be overtaken by later events of its install.
+/// While nothing passes, the suspects and what follows them are tried in turn, so that poisonous first events can't make an
+/// outage last; only what fails while others pass is given up. A suspect may be overtaken by later events of its install.
 struct PoisonHunt: Sendable, Equatable {
   /// A single event that failed alone.
   struct Suspect: Sendable, Equatable {
@@ -21,6 +22,8 @@ struct PoisonHunt: Sendable, Equatable {
     var othersPassed = false
 
     init(portion: Portion) { self.portion = portion }
+
+    var number: UInt64 { portion.events.first ?? 0 }
 
     /// After one more try.
     init(_ suspect: Suspect, _ portion: Portion) {
@@ -42,6 +45,8 @@ struct PoisonHunt: Sendable, Equatable {
   private(set) var suspects: [Suspect] = []
   /// Something has passed since the last suspect stepped aside.
   private var hasPassed = true
+  /// Faults of others since then, while nothing passed.
+  private var faultsSince = 0
   private var isSuspectsTurn = false
 
   var isActive: Bool { !suspects.isEmpty }
@@ -50,9 +55,14 @@ struct PoisonHunt: Sendable, Equatable {
   /// The upstream failed with a portion; its count of faults includes this one.
   mutating func fault(_ portion: Portion) -> Step {
     isSuspectsTurn = isActive
-    guard portion.serverFaults >= Self.faultsMin, hasPassed else { return .again }
+    guard portion.serverFaults >= Self.faultsMin else { return .again }
+    if !hasPassed {
+      faultsSince += 1
+      guard faultsSince >= Self.faultsMin else { return .again }
+    }
+    guard portion.events.count > 1 || suspects.count < Self.suspectsMax else { return .again }
+    faultsSince = 0
     if portion.events.count > 1 { return .halve }
-    guard suspects.count < Self.suspectsMax else { return .again }
     suspects.append(Suspect(portion: portion))
     hasPassed = false
     return .stepAside
@@ -82,6 +92,7 @@ struct PoisonHunt: Sendable, Equatable {
   mutating func passed() {
     guard isActive || !hasPassed else { return }
     hasPassed = true
+    faultsSince = 0
     for index in suspects.indices { suspects[index].othersPassed = true }
   }
 
@@ -95,6 +106,8 @@ struct PoisonHunt: Sendable, Equatable {
   /// Takes out the suspect to be tried next.
   mutating func takeNext() -> Suspect? {
     guard isActive else { return nil }
-    return suspects.remove(at: suspects.firstIndex(where: \.othersPassed) ?? 0)
+    // Of those that others have passed, the oldest: after an outage they go in their order.
+    let due = suspects.indices.filter { suspects[$0].othersPassed }
+    return suspects.remove(at: due.min { suspects[$0].number < suspects[$1].number } ?? 0)
   }
 }

@@ -18,6 +18,8 @@ final class DeliveryLane {
   var isQueued = false
   /// It waits for its key's budget.
   var isWaitingForKey = false
+  /// It is queued because this key's budget has room: the next one that waits for that comes after it.
+  var servedBy: SendingKey?
   /// When it came to wait for its turn, among all that did.
   var place = 0
   /// When the oldest of its events was received, as known then.

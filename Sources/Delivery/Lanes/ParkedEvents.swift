@@ -2,17 +2,33 @@
 ///
 /// What was parked of an install goes before everything else of it, in its order. References only, and no more than
 /// ``runsMax``: past them the lane reads no further until some are gone; nothing is lost by it but time.
+///
+/// A run is events with numbers that follow one another, so that the bound is met by what lies scattered.
 struct ParkedEvents: Sendable {
   private struct Install: Sendable {
     var events = EventRanges()
     /// When the next of it may go; nil: after an answer.
     var due: ContinuousClock.Instant?
     var isWaitingForAnswer = false
+
+    /// Tells how many events and runs more there are now. (Works in place: a copy for each event would be quadratic.)
+    mutating func add(_ number: UInt64, follows: Bool) -> (events: Int, runs: Int) {
+      let (count, runs) = (events.count, events.runs.count)
+      if let last = events.last, number <= last {
+        events.insert(number)
+      } else {
+        // (What follows in the lane may do so because what was between is settled, which costs an interval all the same.)
+        events.append(number, follows: follows && events.last.map { $0 + 1 == number } ?? false)
+      }
+      return (events.count - count, events.runs.count - runs)
+    }
   }
 
-  static let runsMax = 50_000
+  /// Over all lanes: each run may cost the positions on disk an interval.
+  static let runsMax = 200_000
 
-  private let runsMax: Int
+  /// What this lane may have of it.
+  var runsMax: Int
   private var installs: [UInt64: Install] = [:]
   private var order = DeadlineQueue<UInt64>()
   /// Whose turn it is.
@@ -41,18 +57,11 @@ struct ParkedEvents: Sendable {
   ///   - follows: in the lane it comes right behind the last event that was parked of this install.
   ///   - room: when the install may go on.
   mutating func park(_ install: UInt64, _ number: UInt64, follows: Bool = false, room: SlidingCount.Room) {
-    var entry = installs[install] ?? Install()
-    let before = (entry.events.count, entry.events.runs.count)
-    if let last = entry.events.last, number <= last {
-      entry.events.insert(number)
-    } else {
-      entry.events.append(number, follows: follows && !entry.events.isEmpty)
-    }
-    count += entry.events.count - before.0
-    runs += entry.events.runs.count - before.1
-    longest = max(longest, entry.events.count)
     let isNew = installs[install] == nil
-    installs[install] = entry
+    let added = installs[install, default: Install()].add(number, follows: follows)
+    count += added.events
+    runs += added.runs
+    longest = max(longest, installs[install]?.events.count ?? 0)
     if isNew { schedule(install, room) }
   }
 

@@ -32,7 +32,8 @@ struct InstallBudgets: Sendable {
   private var old: [UInt64: Install] = [:]
   /// Until then half of the limit holds for installs that weren't on record.
   private var halfUntil: ContinuousClock.Instant?
-  private var isClosed = false
+  /// Until then something of what is known here counts.
+  private var countsUntil: ContinuousClock.Instant?
 
   init(most: Int, window: Duration = .seconds(60), installsMax: Int = Self.installsMax) {
     self.most = most
@@ -52,6 +53,7 @@ struct InstallBudgets: Sendable {
       young[install] = entry
     }
     halfUntil = isUnclean || !used.isEmpty ? end : nil
+    countsUntil = end + window / Self.parts
   }
 
   /// Another limit holds for all of them.
@@ -61,6 +63,13 @@ struct InstallBudgets: Sendable {
 
   /// How many installs are known; for tests.
   var count: Int { young.count + old.count }
+
+  /// Nothing of it counts any more, but for requests under way.
+  func isIdle(at now: ContinuousClock.Instant) -> Bool { countsUntil.map { $0 <= now } ?? true }
+
+  private mutating func note(until moment: ContinuousClock.Instant) {
+    countsUntil = max(countsUntil ?? moment, moment)
+  }
 
   private mutating func entry(_ install: UInt64) -> Install? {
     if let entry = young[install] { return entry }
@@ -151,6 +160,7 @@ struct InstallBudgets: Sendable {
   mutating func settle(_ install: UInt64, _ events: Int, at now: ContinuousClock.Instant) {
     guard var entry = entry(install), entry.count.underWay >= events else { return }
     entry.count.settle(events, at: now)
+    note(until: now + window + window / Self.parts)
     entry.refusals = 0
     young[install] = entry
   }
@@ -167,6 +177,7 @@ struct InstallBudgets: Sendable {
     var entry = entry(install) ?? Install(count: SlidingCount(window: window, parts: Self.parts))
     entry.blockedUntil = end
     entry.refusals += 1
+    note(until: end + window * Self.learntFor)
     if entry.refusals > 1 { entry.most = max(1, min(entry.most ?? most, events / 2)) }
     keep(install, entry)
   }

@@ -29,6 +29,9 @@ struct KeyBudget: Sendable {
 
   var leaseLength: Int { max(1, limit.most / Self.leaseShare) }
 
+  /// Nothing counts, and nothing has been learnt that holds.
+  func isIdle(at now: ContinuousClock.Instant) -> Bool { count.isIdle(at: now) && limit.limit(at: now) == limit.most }
+
   /// Events that count now.
   mutating func used(at now: ContinuousClock.Instant) -> Int { count.used(at: now) }
 

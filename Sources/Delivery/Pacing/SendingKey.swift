@@ -107,6 +107,7 @@ final class SendingKey {
   }
 
   func isIdle(at now: ContinuousClock.Instant) -> Bool {
-    waiters.isEmpty && underWay == 0 && budget?.count.isIdle(at: now) ?? true && asked.map { $0.until <= now } ?? true
+    waiters.isEmpty && underWay == 0 && budget?.isIdle(at: now) ?? true && installs?.isIdle(at: now) ?? true
+      && asked.map { $0.until <= now } ?? true
   }
 }
