@@ -5,6 +5,9 @@ struct AnswerCollector {
   /// Bytes of the status and header lines.
   static let headerBytesMax = 64 * 1024
   static let headerLinesMax = 256
+  /// Lines of interim answers, header and trailers together, of which libcurl keeps every one.
+  static let allLinesMax = 4 * headerLinesMax
+  static let allBytesMax = 4 * headerBytesMax
 
   /// Something of an answer has come.
   private(set) var hasBegun = false
@@ -12,6 +15,7 @@ struct AnswerCollector {
   private(set) var fault: String?
   private var headerBytes: [UInt8] = []
   private var headerEnds: [Int] = []
+  private var all = (lines: 0, bytes: 0)
   private var body: [UInt8] = []
   private var isBodyCut = false
   /// Between a status line and the empty line: what comes later are trailers, which nobody reads.
@@ -22,6 +26,7 @@ struct AnswerCollector {
 
   mutating func reset(bodyBytesMax: Int = HTTPAnswer.bodyBytesMax) {
     self.bodyBytesMax = min(max(bodyBytesMax, 0), HTTPAnswer.bodyBytesMax)
+    all = (0, 0)
     guard hasBegun else { return }
     hasBegun = false
     fault = nil
@@ -32,8 +37,15 @@ struct AnswerCollector {
     isInHeader = false
   }
 
-  /// Takes the status line or a header line; false to break off.
+  /// Takes the status line, a header line or a trailer; false to break off.
   mutating func addHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+    all = (all.lines + 1, all.bytes + line.count)
+    guard all.lines <= Self.allLinesMax, all.bytes <= Self.allBytesMax else {
+      fault =
+        "the answer has more than \(Self.allLinesMax) lines of interim answers, header and trailers, "
+        + "or \(Self.allBytesMax) bytes of them"
+      return false
+    }
     if line.starts(with: "HTTP/".utf8) {
       // What came before was an interim answer.
       headerBytes.removeAll(keepingCapacity: true)

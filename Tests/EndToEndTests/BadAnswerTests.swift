@@ -37,7 +37,7 @@ extension EndToEnd {
       /// Of the request: short only where nothing else ends it, since a busy machine takes long over 10 MB.
       var timeout: String {
         switch self {
-        case .stallsAfterHead, .dribbles, .endlessTrailers, .endlessInterim: "400ms"
+        case .stallsAfterHead, .dribbles: "400ms"
         default: "1m"
         }
       }

@@ -76,6 +76,26 @@ struct FailureTests {
   }
 
   @Test(
+    "breaks off lines without end, wherever in the answer they come",
+    arguments: [
+      ("HTTP/1.1 200 OK\r\n", "X: y\r\n"), ("", "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n"),
+      ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", "X: y\r\n"),
+    ])
+  func endlessLines(start: String, line: String) async throws {
+    let lines = String(repeating: line, count: 100)
+    let server = ScriptedServer { connection, _ in
+      _ = connection.readRequest()
+      connection.write(start)
+      while connection.write(lines) {}
+    }
+    try await withClient { client in
+      let failure = await client.send(HTTPClientRequest(url: server.url)).failure
+      #expect(failure?.kind == .protocolError)
+      #expect(failure?.description.contains("the answer has more than") == true, "\(failure?.description ?? "")")
+    }
+  }
+
+  @Test(
     "is the protocol's when a line of the answer's head never ends",
     arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nX: "])
   func endlessLine(start: String) async throws {
