@@ -56,7 +56,7 @@ struct ConcurrencyTests {
           let ready: [Lane] = destination.destination == "sink" ? [.all] : destination.readyLanes()
           var progressed = false
           for lane in ready {
-            while (try? destination.read(lane, limit: ReadLimit(events: 30, bytes: 4096), into: batch)) == true {
+            while Self.read(lane, of: destination, into: batch) {
               progressed = true
               for event in batch.events where !destination.isIntact(event, batch) { Issue.record("mixed up") }
               if lane == .all { totals.read.withLock { $0 += batch.events.map(\.sequence) } }
@@ -67,7 +67,10 @@ struct ConcurrencyTests {
             }
             try? destination.commit(attachment: nil)
           }
-          if !progressed && count < expected { progress.wait() }
+          if !progressed, count < expected, progress.wait(timeout: .now() + 20) == .timedOut {
+            Issue.record("\(destination.destination) has \(count), \(destination.ledger), \(destination.readyLanes())")
+            return
+          }
         }
       }
     }
@@ -84,6 +87,18 @@ struct ConcurrencyTests {
     #expect(again.statistics.corruptRecords == 0)
     #expect(again.statistics.spareSegments <= 2)
     again.close()
+  }
+
+  /// Reads on; what fails is told and tried again.
+  private static func read(_ lane: Lane, of destination: any Subscription, into batch: EventBatch) -> Bool {
+    for _ in 0..<100 {
+      do {
+        return try destination.read(lane, limit: ReadLimit(events: 30, bytes: 4096), into: batch)
+      } catch {
+        Issue.record("\(destination.destination): \(error)")
+      }
+    }
+    return false
   }
 
   /// Threads of a test.

@@ -92,8 +92,11 @@ final class SegmentCatalog: @unchecked Sendable {
   func readChunk(_ chunk: Int, of app: AppID, in segment: Segment, into entries: inout [DirectoryEntry])
     throws(LogError)
   {
+    // Looked at once: a segment that is sealed meanwhile still has its entries, in another place.
+    var isInMemory = false
     let share: SegmentShare? = monitor.withLock {
       guard let directory = segment.directory else { return segment.share(of: app) }
+      isInMemory = true
       let list = directory.entries(of: app)
       entries.removeAll(keepingCapacity: true)
       let from = chunk * SegmentFooter.chunkEntries
@@ -102,10 +105,8 @@ final class SegmentCatalog: @unchecked Sendable {
       }
       return nil
     }
-    guard let share else {
-      if monitor.withLock({ segment.directory == nil }) { entries.removeAll(keepingCapacity: true) }
-      return
-    }
+    if isInMemory { return }
+    guard let share else { return entries.removeAll(keepingCapacity: true) }
     let file: any DiskFile
     do throws(LogError) {
       file = try self.file(of: segment)
