@@ -25,12 +25,23 @@ extension UpstreamEngine {
       if let delay = lane.state.delay, delay.until == moment {
         lane.blocked = .until(moment)
         show(lane, retryAt: delay.retryAt, .until(moment))
+      } else if lane.state.parked.nextDue == moment {
+        lane.blocked = .until(moment)
+        let notice = DeliveryLane.Notice(state: .paced, detail: parkedWords(lane))
+        show(lane, retryAt: context.clock.now + max(moment - now, .zero), usual: notice, .until(moment))
       } else {
-        if lane.state.parked.nextDue == moment { lane.blocked = .until(moment) }
         show(lane, .until(moment))
       }
     case .send, .sendIfFull: queue(lane, decision)
     }
+  }
+
+  private func parkedWords(_ lane: DeliveryLane) -> String {
+    let parked = lane.state.parked
+    let installs =
+      parked.installCount == 1 ? "one install that is over its" : "\(parked.installCount) installs that are over their"
+    guard parked.isFull else { return "What waits is of \(installs) limit, and goes on as that allows." }
+    return "As much as may be is parked, of \(installs) limit: the app's other installs wait until some of it has gone."
   }
 
   /// Half of what may be under way is for lanes that have nothing under way: one of which the upstream answers nothing, with

@@ -90,7 +90,9 @@ struct PacingTests {
     }
     let life = await scene.start(paced(0, 50))
     #expect(life.ledger.settled == Tally([.delivered: 250]))
-    #expect(life.status.lanes.first?.parkedInstalls == 1)
+    let waiting = life.status.lanes.first
+    #expect(waiting?.parkedInstalls == 1 && waiting?.state == .paced && waiting?.retryAt != nil)
+    #expect(waiting?.detail?.contains("one install") == true)
     scene.simulation.advance(by: .seconds(300))
     #expect(life.ledger.settled == Tally([.delivered: 400]))
     let hot = scene.upstream.sent.flatMap(\.numbers).filter { $0 % 2 == 0 }
