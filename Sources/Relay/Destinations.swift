@@ -105,8 +105,10 @@ final class Destinations: Sendable {
   }
 
   /// How many of the events that wait to go upstream come within a day of the 7 days past which it clamps them.
-  func clampRisk(at now: Timestamp) -> Int {
-    (try? upstreamSubscription.pendingEvents(datedBefore: now - EventsLimits.pastMax + .seconds(86_400))) ?? 0
+  ///
+  /// - Throws: ``LogError`` when what waits can't be read.
+  func clampRisk(at now: Timestamp) throws(LogError) -> Int {
+    try upstreamSubscription.pendingEvents(datedBefore: now - EventsLimits.pastMax + .seconds(86_400)) ?? 0
   }
 
   var statuses: [DestinationStatus] { all.map(\.status) }
