@@ -207,6 +207,22 @@ struct LogReadingContext: Sendable {
   var foundDamage: @Sendable (Segment, DirectoryEntry) -> Void
 }
 
+extension SegmentCatalog {
+  /// Looks through segments' directories, anew when one of them is removed, rewritten or read through meanwhile.
+  ///
+  /// - Parameter body: must begin its counts anew each time.
+  func lookThrough<Result>(_ body: () throws(LogError) -> Result) throws(LogError) -> Result {
+    while true {
+      do throws(LogError) {
+        return try body()
+      } catch {
+        guard error.isSegmentRemoved else { throw error }
+        sched_yield()
+      }
+    }
+  }
+}
+
 extension LogError {
   /// Not for anybody's eyes: the reader tries again.
   static let segmentRemoved = LogError("the segment was removed while it was read")
