@@ -121,9 +121,12 @@ extension UpstreamEngine {
     var position = RunPosition(events)
     let expired = batch.events.filter(draft.picker.isExpired)
     if !expired.isEmpty { expire(expired, of: batch, lane) }
+    var isSkipped = false
     for event in batch.events {
-      let follows = position.follows(event.sequence)
-      if draft.picker.isExpired(event) { continue }
+      // (What is left out ends the run: it isn't the request's to acknowledge, whether it could be buried or not.)
+      let follows = position.follows(event.sequence) && !isSkipped
+      isSkipped = draft.picker.isExpired(event)
+      if isSkipped { continue }
       draft.sending.installs?.take(event.index.installHash, 1)
       draft.picker.take(event, follows: follows)
       if !isFirst { target.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event)) }

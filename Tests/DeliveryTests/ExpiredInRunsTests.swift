@@ -1,0 +1,56 @@
+import Clocks
+import EventLog
+import Foundation
+import Records
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+@Suite("Events that grow too old while they are held")
+struct ExpiredInRunsTests {
+  /// A disk that takes no dead letter while it is full.
+  private final class Disk: Sendable {
+    private let fault = Mutex<Int32>(0)
+    func fill() { fault.withLock { $0 = ENOSPC } }
+    func free() { fault.withLock { $0 = 0 } }
+    var system: FileSystem {
+      FileSystem { operation, _ in operation == .write ? self.fault.withLock { $0 } : 0 }
+    }
+  }
+
+  private let scene = Scene()
+  private let disk = Disk()
+
+  private func deadLettering(_ install: Int = 0) -> UpstreamConfiguration {
+    var configuration = Scene.configuration()
+    configuration.onExpired = .deadLetter
+    configuration.rateLimit = RateLimit(events: 0, eventsPerInstall: install, margin: 0)
+    return configuration
+  }
+
+  /// Stores an event that is 7 days old after so long.
+  private func store(_ number: Int, expiresAfter left: Duration, install: UInt64 = 7) {
+    scene.log.append(
+      #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#,
+      receivedAt: scene.simulation.wallClock.now, install: install,
+      occurredAt: scene.simulation.wallClock.now - .seconds(7 * 86_400) + left)
+  }
+
+  @Test("are not acknowledged with the parked events beside them when the disk takes no dead letters")
+  func middleOfRun() async {
+    scene.store(1...4, install: 7)
+    store(5, expiresAfter: .seconds(30))
+    scene.store([6], install: 7)
+    let life = await scene.start(deadLettering(3), system: disk.system)
+    disk.fill()
+    scene.simulation.advance(by: .seconds(120))
+    #expect(scene.upstream.sent.map(\.numbers) == [[1, 2, 3], [4, 6]])
+    #expect(life.ledger.settled == Tally(.delivered, 5))
+    #expect(life.status.pending.events == 1 && life.ledger.isBalanced)
+    disk.free()
+    scene.simulation.advance(by: .seconds(1200))
+    #expect(life.ledger.settled == Tally([.delivered: 5, .expired: 1]))
+    #expect(scene.deadLetterNumbers == [5])
+  }
+}
