@@ -149,16 +149,18 @@ extension UpstreamEngine {
     timersMax = max(Self.timersMaxAtFirst, timers.count * 2)
   }
 
-  /// - Parameter usual: what is told of a lane that has nothing of its own to tell; nil: it is running.
+  /// - Parameters:
+  ///   - usual: what is told of a lane that has nothing of its own to tell; nil: it is running.
+  ///   - key: the key whose limit it waits for, by its fingerprint.
   func show(
-    _ lane: DeliveryLane, retryAt: Timestamp? = nil, usual: DeliveryLane.Notice? = nil,
+    _ lane: DeliveryLane, retryAt: Timestamp? = nil, usual: DeliveryLane.Notice? = nil, key: String? = nil,
     _ explanation: DeliveryBoard.Explanation
   ) {
     let notice = lane.notice ?? usual
     board.set(
       lane.lane,
       DeliveryBoard.Entry(
-        state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation,
+        state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation, key: key,
         rate: lane.meter, parkedInstalls: lane.state.parked.installCount, parkedLongest: lane.state.parked.longest))
   }
 }

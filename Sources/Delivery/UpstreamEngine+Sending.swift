@@ -88,6 +88,7 @@ extension UpstreamEngine {
     case .identify: BatchBody.fill(buffers.body, withOnly: first, of: buffers.batch)
     }
     draft.sending.take(events.count)
+    draft.sending.sentAt = now
     putOnRecord(draft.sending, events.count, installs)
     nextFlight += 1
     lane.state.underWay.began(events.count, installs)

@@ -20,8 +20,12 @@ final class SendingKey {
   private(set) var underWay = 0
   /// Somebody is about to send: the next record leases events to the key.
   var wantsLease = false
-  /// When the first of them is looked at again.
+  /// When the first of them is looked at again; nil: after an answer.
   var timer: ContinuousClock.Instant?
+  /// From then on less than is wanted goes too; nil: nobody waits for that.
+  var partFrom: ContinuousClock.Instant?
+  /// When the last request went out.
+  var sentAt: ContinuousClock.Instant?
 
   init(_ key: String, limit: RateLimit) {
     self.key = key
