@@ -126,7 +126,7 @@ extension UpstreamEngine {
     show(lane, .hold)
   }
 
-  private func setTimer(_ lane: DeliveryLane, _ moment: ContinuousClock.Instant) {
+  func setTimer(_ lane: DeliveryLane, _ moment: ContinuousClock.Instant) {
     // One entry a lane: a timer that is too early looks again, and is set again.
     if let timer = lane.timer, timer <= moment { return }
     lane.timer = moment
