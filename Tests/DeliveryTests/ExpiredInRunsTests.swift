@@ -53,4 +53,29 @@ struct ExpiredInRunsTests {
     #expect(life.ledger.settled == Tally([.delivered: 5, .expired: 1]))
     #expect(scene.deadLetterNumbers == [5])
   }
+
+  @Test("leave a held lane's wait and its reason as they are when the disk takes no dead letters")
+  func heldLane() async {
+    scene.store(1...300)
+    for number in 301...350 { store(number, expiresAfter: .seconds(1000), install: 0) }
+    scene.upstream.answers { _ in .error(403, "quota_exceeded") }
+    let start = scene.simulation.wallClock.now
+    let life = await scene.start(deadLettering(), system: disk.system)
+    let before = life.status
+    #expect(before.state == .refused && before.retryAt == start + .seconds(3600))
+    disk.fill()
+    scene.simulation.advance(by: .seconds(1300))
+    // Whoever comes has the lane looked at anew.
+    scene.store([351])
+    life.subscription.progress()
+    scene.simulation.settle()
+    let after = life.status
+    #expect(after.state == .refused && after.retryAt == before.retryAt && after.detail == before.detail)
+    #expect(after.lastError?.contains("Dead letters can't be written") == true)
+    #expect(after.pending.events == 51)
+    disk.free()
+    scene.simulation.advance(by: .seconds(600))
+    #expect(life.ledger.settled == Tally([.refused: 300, .expired: 50]))
+    #expect(scene.upstream.sent.count == 3 && life.status.retryAt == before.retryAt)
+  }
 }
