@@ -25,7 +25,7 @@ extension UpstreamEngine {
       if let delay = lane.state.delay, delay.until == moment {
         lane.blocked = .until(moment)
         show(lane, retryAt: delay.retryAt, .until(moment))
-      } else if lane.state.parked.nextDue == moment {
+      } else if lane.state.nextDue == moment {
         lane.blocked = .until(moment)
         let notice = DeliveryLane.Notice(state: .paced, detail: parkedWords(lane))
         show(lane, retryAt: context.clock.now + max(moment - now, .zero), usual: notice, .until(moment))
@@ -38,6 +38,9 @@ extension UpstreamEngine {
 
   private func parkedWords(_ lane: DeliveryLane) -> String {
     let parked = lane.state.parked
+    if parked.isEmpty {
+      return "What waits has made the upstream fail, and is tried again when its install's limit allows."
+    }
     let installs =
       parked.installCount == 1 ? "one install that is over its" : "\(parked.installCount) installs that are over their"
     guard parked.isFull else { return "What waits is of \(installs) limit, and goes on as that allows." }

@@ -78,4 +78,19 @@ struct ExpiredInRunsTests {
     #expect(life.ledger.settled == Tally([.refused: 300, .expired: 50]))
     #expect(scene.upstream.sent.count == 3 && life.status.retryAt == before.retryAt)
   }
+
+  @Test("are given up when they are under suspicion too")
+  func suspect() async {
+    store(1, expiresAfter: .seconds(300))
+    scene.upstream.answers { $0.numbers.contains(1) ? .status(500) : .accepted($0) }
+    let life = await scene.start(deadLettering())
+    scene.simulation.advance(by: .seconds(299))
+    let before = scene.upstream.sent.count
+    #expect(life.ledger.settled == Tally())
+    // Its next try would come before the lanes that are held are looked through.
+    scene.simulation.advance(by: .seconds(200))
+    #expect(scene.upstream.sent.count == before)
+    #expect(life.ledger.settled == Tally(.expired, 1))
+    #expect(scene.deadLetterNumbers == [1] && scene.deadLetters.first?.attempts == before)
+  }
 }
