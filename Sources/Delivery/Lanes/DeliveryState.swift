@@ -86,7 +86,7 @@ struct DeliveryState: Sendable {
   private func decideOnward(_ unread: Int, _ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
     let isFull = unread >= limits.events || facts.skipsLinger || facts.now >= facts.lingerUntil
     if restoredAttempts > 0 || failures > 0 || isFull { return .send(.onward) }
-    if unread >= facts.fullFrom, holdsNothing { return .sendIfFull(until: facts.lingerUntil) }
+    if unread >= facts.fullFrom, holdsNothing { return .sendIfFull }
     return .wait(until: min(facts.lingerUntil, nextDue ?? facts.lingerUntil))
   }
 
