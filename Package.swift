@@ -56,7 +56,8 @@ let package = Package(
     room("JSON", ["CSimdjson"]),
     room("Observability", ["Clocks", "JSON"]),
     room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
-    room("Records", ["CPlatform", "Clocks", "EventLog", "JSON", "Observability"]),
+    room("Dialects", ["CSimdjson", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON"]),
+    room("Records", ["CPlatform", "Clocks", "Dialects", "EventLog", "JSON", "Observability"]),
     room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
@@ -65,11 +66,14 @@ let package = Package(
     room("Configuration", ["CYAML"]),
     room("Apps", ["CCrypto", "Clocks", "JSON", "Observability"]),
     room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability", "Threads"]),
-    room("Ingest", ["Apps", "Clocks", "Dedupe", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room(
+      "Ingest",
+      ["Apps", "Clocks", "Dedupe", "Dialects", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Delivery",
       [
-        "Apps", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability", "Records",
+        "Apps", "Clocks", "DeadLetters", "Dialects", "EventLog", "EventsAPI", "HTTPClient", "JSON", "Observability",
+        "Records",
       ]),
     room(
       "Sinks",
@@ -81,22 +85,23 @@ let package = Package(
     room(
       "Replay",
       [
-        "Archive", "Clocks", "DeadLetters", "EventLog", "EventsAPI", "Ingest", "JSON", "Observability", "Records",
+        "Archive", "Clocks", "DeadLetters", "Dialects", "EventLog", "EventsAPI", "JSON", "Observability", "Records",
         "Threads",
       ]),
-    room("StandIn", ["CCrypto", "Clocks", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("StandIn", ["CCrypto", "Clocks", "Dialects", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [
-        "Apps", "Archive", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery", "EventLog",
-        "EventsAPI",
+        "Apps", "Archive", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery",
+        "Dialects", "EventLog", "EventsAPI",
         "HTTPClient",
         "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
       ]),
     room(
       "Commands",
       [
-        "Archive", "Clocks", "Configuration", "DeadLetters", "EventLog", "EventsAPI", "HTTPClient", "HTTPServer",
+        "Archive", "Clocks", "Configuration", "DeadLetters", "Dialects", "EventLog", "EventsAPI", "HTTPClient",
+        "HTTPServer",
         "JSON", "Observability", "Records", "Relay", "Sinks", "StandIn",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
@@ -109,7 +114,7 @@ let package = Package(
         "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
       ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
-    tests("EventsAPI"),
+    tests("EventsAPI"), tests("Dialects"),
     tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
     tests("Delivery", ["HTTPServer", "StandIn"]),

@@ -1,14 +1,22 @@
 /// An app as the configuration has it.
-public struct AppDefinition: Sendable, Equatable {
+public struct AppDefinition: Sendable {
   public var name: String
   /// The key that the app's events go upstream with. Nil: the first of ``acceptKeys`` does.
   public var writeKey: String?
   /// What senders may present besides ``writeKey``, the best one first.
   public var acceptKeys: [String]
-  /// Requests without a key belong to this app.
+  /// Requests without a key belong to this app, if they come by its protocol.
   public var isDefault: Bool
+  /// The number of the protocol that its senders speak.
+  public var dialect: UInt8
+  public var rules: AppRules?
 
-  public init(name: String, writeKey: String? = nil, acceptKeys: [String] = [], isDefault: Bool = false) {
+  public init(
+    name: String, writeKey: String? = nil, acceptKeys: [String] = [], isDefault: Bool = false, dialect: UInt8 = 0,
+    rules: AppRules? = nil
+  ) {
+    self.dialect = dialect
+    self.rules = rules
     self.name = name
     self.writeKey = writeKey
     self.acceptKeys = acceptKeys

@@ -4,29 +4,41 @@ extension AppRegistry {
   /// The app that a request with this key belongs to.
   ///
   /// Takes well under a microsecond for a known key. A new one, with keys `any`, waits for the disk; so this must not be called where blocking
-  /// isn't allowed.
+  /// isn't allowed. Only keys of protocol 0 make apps: of another, nobody would have said where its events go.
   ///
-  /// - Parameter key: as it was sent; nil or empty: the request has none.
-  public func app(forKey key: String?) -> AppAdmission {
-    guard var key else { return app(forKeyBytes: UnsafeRawBufferPointer(start: nil, count: 0)) }
-    return key.withUTF8 { app(forKeyBytes: UnsafeRawBufferPointer($0)) }
+  /// - Parameters:
+  ///   - key: as it was sent; nil or empty: the request has none.
+  ///   - dialect: the number of the protocol that the request came by.
+  public func app(forKey key: String?, dialect: UInt8 = 0) -> AppAdmission {
+    guard var key else { return app(forKeyBytes: UnsafeRawBufferPointer(start: nil, count: 0), dialect: dialect) }
+    return key.withUTF8 { app(forKeyBytes: UnsafeRawBufferPointer($0), dialect: dialect) }
   }
 
-  /// The app that a request with this key belongs to; as ``app(forKey:)``, for a key that is still where it was received.
-  public func app(forKeyBytes key: UnsafeRawBufferPointer) -> AppAdmission {
+  /// The app that a request with this key belongs to; as ``app(forKey:dialect:)``, for a key that is still where it was received.
+  public func app(forKeyBytes key: UnsafeRawBufferPointer, dialect: UInt8 = 0) -> AppAdmission {
     if key.isEmpty {
-      return state.withLock { $0.directory.defaultApp }.map(AppAdmission.app) ?? .missingKey
+      return state.withLock { $0.directory.defaultApps[dialect] }.map(AppAdmission.app) ?? .missingKey
     }
-    if let admission = known(key) { return admission }
+    if let admission = known(key, dialect) { return admission }
     let key = String(decoding: key, as: UTF8.self)
     return writing.withLock { _ in make(key) }
   }
 
+  /// Whether any app's senders speak the protocol with this number; the first one is also spoken where every key is let in.
+  public func speaks(_ dialect: UInt8) -> Bool { state.withLock { $0.directory.speaks(dialect) } }
+
+  /// Whether any app whose senders speak this protocol lets pages of an origin post.
+  public func allows(origin: String, dialect: UInt8) -> Bool {
+    state.withLock { $0.directory.rules[dialect] ?? [] }.contains { $0.allows(origin: origin) }
+  }
+
   /// What can be said without making anything; nil for a key that is to make an app.
-  private func known(_ key: UnsafeRawBufferPointer) -> AppAdmission? {
+  private func known(_ key: UnsafeRawBufferPointer, _ dialect: UInt8) -> AppAdmission? {
     state.withLock { state in
-      if let app = state.directory.app(listing: key) { return .app(app) }
-      guard state.directory.mode == .any, KeyRules.isKey(key) else { return .unknownKey }
+      if let app = state.directory.app(listing: key) {
+        return app.dialect == dialect ? .app(app) : .otherProtocol(app.dialect)
+      }
+      guard dialect == 0, state.directory.mode == .any, KeyRules.isKey(key) else { return .unknownKey }
       if let own = state.own[key] {
         own.touch(clock.now)
         return .app(own.app)
@@ -39,7 +51,7 @@ extension AppRegistry {
   private func make(_ key: String) -> AppAdmission {
     // Another request may have been quicker.
     var bytes = key
-    if let admission = bytes.withUTF8({ known(UnsafeRawBufferPointer($0)) }) { return admission }
+    if let admission = bytes.withUTF8({ known(UnsafeRawBufferPointer($0), 0) }) { return admission }
     let (name, lines) = state.withLock { state in
       let name = OwnApp.name(for: key) { state.directory.has($0) || state.ownByName[$0] != nil }
       return (name, Self.lines(of: state))

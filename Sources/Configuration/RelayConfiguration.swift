@@ -75,6 +75,14 @@ public struct RelayConfiguration: Sendable, Equatable {
     /// What senders may present besides `writeKey`.
     public var acceptKeys: [Secret] = []
     public var isDefault = false
+    /// The protocol that its senders and its upstream speak.
+    public var protocolName = "app-store-operator"
+    /// How its events go upstream; nil: as ``RelayConfiguration/upstream`` says, which is for the first protocol.
+    public var upstream: Upstream?
+    /// The web origins whose pages may post.
+    public var origins: [String] = []
+    /// The ids of persons whose events are not kept; nil: there is no list.
+    public var deniedIDs: Set<String>?
 
     public init(name: String) { self.name = name }
   }
@@ -123,10 +131,13 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var max: Duration = .seconds(600)
     /// A share of the delay, 0…1, that is added at random.
     public var jitter = 0.1
+    /// Tries after which an event is given up; 0: never.
+    public var maxAttempts = 0
   }
 
   /// What the upstream allows each key.
   public struct RateLimit: Sendable, Equatable {
+    /// Events, or requests where the protocol counts those.
     public var eventsPerMinute = 10_000
     public var perInstallPerMinute = 300
     /// A share, 0…1.

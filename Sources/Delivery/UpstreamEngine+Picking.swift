@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 
 // Which events go into the next request.

@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 import EventsAPI
 import HTTPClient

@@ -15,11 +15,14 @@ public struct StoredEvent: Sendable {
   public var appIndex: Int
   /// Where the event's first byte stands in the batch's bytes.
   public var offset: Int
+  /// Where in the batch's bytes what came around the event in its request stands; nothing for most.
+  public var envelope: Range<Int>
 
   public init(
     sequence: UInt64, index: EventIndex, kind: EventKind, dialect: UInt8, receivedAt: Timestamp, appIndex: Int,
-    offset: Int, original: UInt64? = nil
+    offset: Int, envelope: Range<Int> = 0..<0, original: UInt64? = nil
   ) {
+    self.envelope = envelope
     self.sequence = sequence
     self.original = original ?? sequence
     self.index = index
@@ -52,6 +55,11 @@ public final class EventBatch {
     UnsafeRawBufferPointer(rebasing: bytes[event.offset..<event.offset + event.index.length])
   }
 
+  /// What came around the event in its request, for protocols that keep it; as long as its bytes are good.
+  public func envelope(of event: StoredEvent) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[event.envelope])
+  }
+
   public func app(of event: StoredEvent) -> String { apps[event.appIndex] }
 
   /// Leaves only the events that are wanted, in their order; their bytes stay where they are.
@@ -75,16 +83,29 @@ public final class EventBatch {
   /// Bytes that hold events now.
   public internal(set) var used = 0
 
-  /// Copies an event's bytes behind those already there. For logs that fill batches.
-  public func append(_ event: StoredEvent, app: String, bytes source: UnsafeRawBufferPointer) {
-    reserve(source.count)
-    bytes.baseAddress!.advanced(by: used).copyMemory(from: source.baseAddress!, byteCount: source.count)
+  /// Copies an event's bytes, and its envelope, behind those already there. For logs that fill batches.
+  public func append(
+    _ event: StoredEvent, app: String, bytes source: UnsafeRawBufferPointer,
+    envelope: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) {
     var event = event
+    event.envelope = 0..<0
+    if !envelope.isEmpty {
+      let begin = used
+      put(envelope)
+      event.envelope = begin..<used
+    }
+    event.offset = used
+    put(source)
     if apps.last != app { apps.append(app) }
     event.appIndex = apps.count - 1
-    event.offset = used
-    used += source.count
     events.append(event)
+  }
+
+  private func put(_ source: UnsafeRawBufferPointer) {
+    reserve(source.count)
+    bytes.baseAddress!.advanced(by: used).copyMemory(from: source.baseAddress!, byteCount: source.count)
+    used += source.count
   }
 
   /// Makes room for so many bytes behind those in use; what is there stays.

@@ -28,6 +28,8 @@ public struct EventIndex: Sendable, Equatable {
     public static let hasUser = Flags(rawValue: 1 << 2)
     /// `occurred_at` was not judged: the clock was plainly wrong.
     public static let unjudged = Flags(rawValue: 1 << 3)
+    /// The event has the second of the forms that its protocol has for events.
+    public static let otherForm = Flags(rawValue: 1 << 4)
   }
 
   /// The 16 bytes of `event_id`, the first eight as a big-endian number; zero for an identify call.

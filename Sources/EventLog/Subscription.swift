@@ -142,10 +142,16 @@ public struct ReadLimit: Sendable {
   public var bytes: Int
   /// A batch holds events or one identify call, never both.
   public var separatesKinds: Bool
+  /// A batch holds events of one request of a sender, never of two.
+  public var separatesRequests: Bool
   /// The batch ends before the first event numbered above this.
   public var lastSequence: UInt64
 
-  public init(events: Int, bytes: Int, separatesKinds: Bool = false, lastSequence: UInt64 = .max) {
+  public init(
+    events: Int, bytes: Int, separatesKinds: Bool = false, separatesRequests: Bool = false,
+    lastSequence: UInt64 = .max
+  ) {
+    self.separatesRequests = separatesRequests
     self.events = events
     self.bytes = bytes
     self.separatesKinds = separatesKinds

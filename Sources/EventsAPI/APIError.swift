@@ -34,6 +34,9 @@ public struct APIError: Sendable, Equatable, Error {
   }
   public static let payloadTooLarge = APIError(
     status: 413, code: "payload_too_large", message: "The body is over 1048576 bytes; send smaller batches.")
+  public static func payloadTooLarge(bytesMax: Int) -> APIError {
+    APIError(status: 413, code: "payload_too_large", message: "The body is over \(bytesMax) bytes; send less at once.")
+  }
   public static func unsupportedMediaType(_ message: String) -> APIError {
     APIError(status: 415, code: "unsupported_media_type", message: message)
   }

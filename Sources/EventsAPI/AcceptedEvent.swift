@@ -1,6 +1,8 @@
 import Clocks
 
-/// An event of a body that keeps all rules: where it stands and what is known of it. Plain numbers only.
+/// An event of a body that keeps all rules of its protocol: where it stands and what is known of it. Plain numbers only.
+///
+/// The members are called as in the App Store Operator Events API; another protocol's are those with the same meaning.
 public struct AcceptedEvent: Sendable, Equatable {
   /// Position among the request's events.
   public var index = 0
@@ -31,6 +33,8 @@ public struct AcceptedEvent: Sendable, Equatable {
   public var hasLineBreaks = false
   /// `user_id` is a string.
   public var hasUser = false
+  /// It has the second of the forms that its protocol has for events.
+  public var isOtherForm = false
 
   public init() {}
 

@@ -1,42 +1,40 @@
 import Apps
 import Clocks
 import Dedupe
+import Dialects
 import EventLog
 import EventsAPI
 import HTTPServer
 import Observability
 import Synchronization
 
-/// Takes in events: checks the request against the spec, stores what is right, and answers when it is on stable storage.
+/// Takes in events: checks the request against its protocol's rules, stores what is right, and answers when it is on stable
+/// storage.
 ///
-/// Knows no destination. Runs on the server's threads; the answer leaves from the log's.
+/// Knows no destination, and of protocols only that there are some. Runs on the server's threads; the answer leaves from the
+/// log's.
 public final class IngestHandler: HTTPHandler {
-  private let log: any DurableLog
-  private let apps: AppRegistry
-  private let clock: WallClock
-  private let clockTrust: ClockTrust
-  private let metrics: IngestMetrics
-  private let gate: IngestGate
-  private let deduplication: Deduplication?
-  private let limit: SenderLimit?
-  private let desks = Mutex<[Desk]>([])
-
-  /// What one request is worked on with: a reader and room for its events. As many are made as requests are read at once.
-  ///
-  /// Unchecked because a desk is only ever used by the thread that took it.
-  private final class Desk: @unchecked Sendable {
-    let reader = EventsReader()
-    var drafts: [DraftEvent] = []
-    /// Those of them that aren't duplicates.
-    var fresh: [DraftEvent] = []
-  }
+  let log: any DurableLog
+  let apps: AppRegistry
+  let clock: WallClock
+  let clockTrust: ClockTrust
+  let metrics: IngestMetrics
+  let gate: IngestGate
+  let deduplication: Deduplication?
+  let limit: SenderLimit?
+  let suppression: (any SuppressionLedger)?
+  private let routes: DialectRoutes
+  private let desks: DeskStore
 
   /// - Parameters:
   ///   - deduplication: finds what senders repeat; nil: nobody looks.
   ///   - limit: of what one app may send; nil: none.
+  ///   - suppression: counts what deny lists keep out; nil: without deny lists.
+  ///   - dialects: the protocols that are spoken where an app has them.
   public init(
     log: any DurableLog, apps: AppRegistry, clock: WallClock = .system, clockTrust: ClockTrust,
     gate: IngestGate = IngestGate(), deduplication: Deduplication? = nil, limit: SenderLimit? = nil,
+    suppression: (any SuppressionLedger)? = nil, dialects: [any Dialect] = DialectRegistry.all,
     metrics: MetricsRegistry
   ) {
     self.log = log
@@ -46,188 +44,137 @@ public final class IngestHandler: HTTPHandler {
     self.gate = gate
     self.deduplication = deduplication
     self.limit = limit
-    self.metrics = IngestMetrics(metrics)
+    self.suppression = suppression
+    routes = DialectRoutes(dialects)
+    desks = DeskStore()
+    self.metrics = IngestMetrics(metrics, rejectionCodes: dialects.flatMap(\.incoming.rejectionCodes))
   }
 
   public func head(of exchange: any HTTPExchange) -> HeadDecision {
-    let fault = Route.fault(
-      method: exchange.method, path: exchange.path, contentType: exchange.header("Content-Type"))
-    if let fault { return refuse(exchange, fault) }
-    if gate.isClosed {
-      metrics.countRequest(Route(path: exchange.path), status: 503)
-      return .answer(.draining)
+    guard let served = routes[exchange.path] else {
+      return refuse(
+        exchange, DialectRegistry.usual,
+        Refusal(.notFound("Nothing is served at this path; events go to POST /v1/events, links to POST /v1/identify.")))
     }
-    switch admission(of: exchange) {
-    case .app: return .readBody(limit: EventsLimits.bodyBytesMax)
-    case .missingKey:
-      return refuse(exchange, .invalidWriteKey("The X-Write-Key header is missing; send the app's write key in it."))
-    case .unknownKey:
-      return refuse(exchange, .invalidWriteKey("The X-Write-Key header holds a key that is not known here."))
-    case .tooManyKeys:
-      metrics.countRequest(Route(path: exchange.path), status: 503)
-      return .answer(
-        .unavailable("Too many different write keys; list the apps in the configuration.", retryAfterSeconds: 60))
-    case .keyNotStored:
-      metrics.countRequest(Route(path: exchange.path), status: 503)
-      return .answer(.unavailable("The relay's disk does not take this new write key.", retryAfterSeconds: 10))
+    do throws(Refusal) {
+      if let answer = try answer(toHeadOf: exchange, served) { return answer }
+      return .readBody(limit: served.route.bodyBytesMax)
+    } catch {
+      return refuse(exchange, served.dialect, error)
     }
   }
 
+  /// Says what is wrong with a request's head, or answers it by that alone; nil when its body is to be read.
+  private func answer(toHeadOf exchange: any HTTPExchange, _ served: DialectRoutes.Served) throws(Refusal)
+    -> HeadDecision?
+  {
+    let (dialect, route) = (served.dialect, served.route)
+    guard apps.speaks(dialect.number) else {
+      throw Refusal(
+        .notFound(
+          "\(route.path) is of \(dialect.title), which no app here speaks; give an app \"protocol: \(dialect.name)\" in the "
+            + "relay's configuration."))
+    }
+    if route.isForBrowsers, exchange.method == "OPTIONS" { return preflight(exchange, dialect) }
+    guard exchange.method == "POST" else {
+      throw Refusal(
+        .methodNotAllowed("Only POST is served at \(route.path)."),
+        headers: [("Allow", route.isForBrowsers ? "OPTIONS, POST" : "POST")])
+    }
+    guard DialectRoutes.isJSON(exchange.header("Content-Type")) else {
+      throw Refusal(.unsupportedMediaType("The body must be application/json; send that as Content-Type."))
+    }
+    if gate.isClosed { throw .draining }
+    if case .head(let key) = dialect.incoming.keyClaim(of: ServedRequest(exchange: exchange), route) {
+      _ = try admit(key, by: dialect, route)
+    }
+    return nil
+  }
+
+  private func preflight(_ exchange: any HTTPExchange, _ dialect: any Dialect) -> HeadDecision {
+    guard let origin = exchange.header("Origin"), apps.allows(origin: origin, dialect: dialect.number) else {
+      return refuse(exchange, dialect, .foreignOrigin)
+    }
+    metrics.countRequest(routes.label(of: exchange.path), status: 204)
+    return .answer(CrossOrigin.preflight(origin))
+  }
+
   public func handle(_ exchange: any HTTPExchange) {
-    let started = ContinuousClock.now
+    guard let served = routes[exchange.path] else { preconditionFailure("a request of no route has no body") }
+    let visit = Visit(exchange: exchange, dialect: served.dialect, route: served.route, began: .now)
     guard gate.enter() else {
-      metrics.countRequest(Route(path: exchange.path), status: 503)
-      return exchange.respond(.draining)
+      metrics.countRequest(visit.label, status: 503)
+      return exchange.respond(HTTPResponse(.draining, visit.dialect))
     }
-    let desk = desks.withLock { $0.popLast() } ?? Desk()
-    defer { desks.withLock { $0.append(desk) } }
-    // The key may have been revoked since the head was read; it is looked up once more rather than kept.
-    guard case .app(let app) = admission(of: exchange) else {
-      return finish(exchange, .events, started, .error(.invalidWriteKey("The write key is no longer known here.")))
-    }
-    switch Route(path: exchange.path) {
-    case .identify: takeIdentify(exchange, app, desk, started)
-    case .events, .other: takeEvents(exchange, app, desk, started)
+    let desk = desks.take(visit.dialect)
+    defer { desks.giveBack(desk, visit.dialect) }
+    do throws(Refusal) {
+      try take(visit, desk)
+    } catch {
+      finish(visit, HTTPResponse(error, visit.dialect))
     }
   }
 
   public func fault(_ fault: HTTPFault, of exchange: any HTTPExchange) -> HTTPResponse {
-    let error: APIError =
-      switch fault {
-      case .overloaded: .serverError("Too much is being sent at once; try again in a moment.")
-      case .bodyTooLarge: .payloadTooLarge
-      case .unsupportedEncoding:
-        .unsupportedMediaType("Content-Encoding must be gzip, deflate or identity.")
-      case .undecodableBody: .invalidBody("The body is not what its Content-Encoding says.")
-      case .badFraming(let detail): .invalidBody("The request is not proper HTTP: \(detail).")
-      case .bodyTimeout: APIError(status: 408, code: "request_timeout", message: "The body did not come in time.")
-      }
-    metrics.countRequest(Route(path: exchange.path), status: error.status)
-    return .error(error, headers: error.status == 503 ? [("Retry-After", "1")] : [])
+    let served = routes[exchange.path]
+    let refusal = Refusal(fault, bodyBytesMax: served?.route.bodyBytesMax ?? EventsLimits.bodyBytesMax)
+    metrics.countRequest(routes.label(of: exchange.path), status: refusal.error.status)
+    return HTTPResponse(refusal, served?.dialect ?? DialectRegistry.usual)
   }
 
-  private func admission(of exchange: any HTTPExchange) -> AppAdmission {
-    apps.app(forKey: exchange.header("X-Write-Key"))
+  /// The app that a key belongs to, among those that speak the protocol.
+  func admit(_ key: String?, by dialect: any Dialect, _ route: IncomingRoute) throws(Refusal) -> App {
+    let place = dialect.incoming.keyPlace(route)
+    switch apps.app(forKey: key, dialect: dialect.number) {
+    case .app(let app): return app
+    case .missingKey: throw Refusal(.invalidWriteKey("\(place) is missing; send the app's key in it."))
+    case .unknownKey: throw Refusal(.invalidWriteKey("\(place) holds a key that is not known here."))
+    case .otherProtocol(let number):
+      throw Refusal(
+        .invalidWriteKey(
+          "\(place) holds the key of an app that speaks \(DialectRegistry.name(of: number)), and this is a route of "
+            + "\(dialect.name)."))
+    case .tooManyKeys:
+      throw .unavailable(
+        "Too many different write keys; list the apps in the configuration.", retryAfterSeconds: 60)
+    case .keyNotStored:
+      throw .unavailable("The relay's disk does not take this new write key.", retryAfterSeconds: 10)
+    }
   }
 
-  private func refuse(_ exchange: any HTTPExchange, _ error: APIError) -> HeadDecision {
-    metrics.countRequest(Route(path: exchange.path), status: error.status)
-    return .answer(.error(error, headers: error.status == 405 ? [("Allow", "POST")] : []))
+  private func refuse(_ exchange: any HTTPExchange, _ dialect: any Dialect, _ refusal: Refusal) -> HeadDecision {
+    metrics.countRequest(routes.label(of: exchange.path), status: refusal.error.status)
+    return .answer(HTTPResponse(refusal, dialect))
   }
 
-  private func finish(
-    _ exchange: any HTTPExchange, _ route: Route, _ started: ContinuousClock.Instant, _ response: HTTPResponse
-  ) {
-    metrics.countRequest(route, status: response.status)
-    metrics.requestSeconds.observe(ContinuousClock.now - started)
-    exchange.respond(response)
+  func finish(_ visit: Visit, _ response: HTTPResponse) {
+    metrics.countRequest(visit.label, status: response.status)
+    metrics.requestSeconds.observe(ContinuousClock.now - visit.began)
+    var response = response
+    if let origin = visit.origin { response.headers += CrossOrigin.headers(origin) }
+    visit.exchange.respond(response)
     gate.leave()
   }
-
-  private func takeEvents(
-    _ exchange: any HTTPExchange, _ app: App, _ desk: Desk, _ started: ContinuousClock.Instant
-  ) {
-    let now = clock.now
-    let judgesTime = clockTrust.mayJudge(at: now)
-    if let error = desk.reader.readBatch(exchange.body, receivedAt: now, judgesTime: judgesTime) {
-      return finish(exchange, .events, started, .error(error))
-    }
-    let counters = metrics.counters(ofApp: app.metricLabel)
-    let rejected = desk.reader.rejected.map(\.code)
-    let accepted = desk.reader.accepted.count
-    let clamped = desk.reader.clamped.count
-    var answer: [UInt8] = []
-    BatchAnswer.write(
-      accepted: accepted, rejected: desk.reader.rejected, clamped: desk.reader.clamped, to: &answer)
-    let response = HTTPResponse.json(200, answer)
-    guard accepted > 0 else {
-      metrics.count(counters, IngestMetrics.Events(rejected: rejected))
-      return finish(exchange, .events, started, response)
-    }
-    guard let taken = take(accepted, of: app, exchange, .events, started) else { return }
-    desk.drafts.removeAll(keepingCapacity: true)
-    for event in desk.reader.accepted { desk.drafts.append(DraftEvent(event, judgesTime: judgesTime)) }
-    desk.drafts.withUnsafeBufferPointer { drafts in
-      let draft = FrameDraft(app: app.name, kind: .event, receivedAt: now, body: exchange.body, events: drafts)
-      let admission = deduplication?.admit(draft, fresh: &desk.fresh)
-      let repeats = admission?.repeats ?? Deduplication.Repeats()
-      let completion: @Sendable (AppendOutcome) -> Void = { [self] outcome in
-        if case .refused(let refusal) = outcome { return giveUp(exchange, .events, started, taken, refusal) }
-        metrics.count(
-          counters,
-          IngestMetrics.Events(
-            accepted: accepted - repeats.events, duplicates: repeats.events, conflicts: repeats.conflicts,
-            clamped: clamped - repeats.clamped, rejected: rejected))
-        finish(exchange, .events, started, response)
-      }
-      guard let deduplication, let admission else { return log.append(draft, completion: completion) }
-      deduplication.append(desk.fresh, of: draft, admission, to: log, completion: completion)
-    }
-  }
-
-  private func takeIdentify(
-    _ exchange: any HTTPExchange, _ app: App, _ desk: Desk, _ started: ContinuousClock.Instant
-  ) {
-    let now = clock.now
-    switch desk.reader.readIdentify(exchange.body, receivedAt: now) {
-    case .failure(let error): finish(exchange, .identify, started, .error(error))
-    case .success(let link):
-      guard let taken = take(1, of: app, exchange, .identify, started) else { return }
-      desk.drafts.removeAll(keepingCapacity: true)
-      desk.drafts.append(DraftEvent(link, judgesTime: true))
-      // (An identify call has no id, and is never a duplicate.)
-      desk.drafts.withUnsafeBufferPointer { drafts in
-        let draft = FrameDraft(app: app.name, kind: .identify, receivedAt: now, body: exchange.body, events: drafts)
-        log.append(draft) { [self] outcome in
-          if case .refused(let refusal) = outcome { return giveUp(exchange, .identify, started, taken, refusal) }
-          finish(exchange, .identify, started, HTTPResponse(status: 204))
-        }
-      }
-    }
-  }
-
-  /// Counts a request's events against the app's limit, or answers that there are too many.
-  /// - Returns: nil when the request is answered; what was counted, nil without a limit, else.
-  private func take(
-    _ events: Int, of app: App, _ exchange: any HTTPExchange, _ route: Route, _ started: ContinuousClock.Instant
-  ) -> SenderLimit.Taken?? {
-    guard let limit else { return .some(nil) }
-    switch limit.take(events, of: app.name) {
-    case .taken(let taken): return .some(taken)
-    case .refused(let seconds):
-      finish(exchange, route, started, .rateLimited(retryAfterSeconds: seconds))
-      return nil
-    }
-  }
-
-  /// Nothing of the request was stored: it doesn't count against the app's limit either.
-  private func giveUp(
-    _ exchange: any HTTPExchange, _ route: Route, _ started: ContinuousClock.Instant, _ taken: SenderLimit.Taken?,
-    _ refusal: AppendRefusal
-  ) {
-    if let taken { limit?.giveBack(taken) }
-    finish(exchange, route, started, .refusal(refusal))
-  }
 }
 
-extension DraftEvent {
-  /// An event that passed the rules, as the log takes it.
-  init(_ event: AcceptedEvent, judgesTime: Bool) {
-    self.init(index: EventIndex(event, judgesTime: judgesTime), offset: event.offset)
-  }
+/// A request whose body is there.
+struct Visit: Sendable {
+  let exchange: any HTTPExchange
+  let dialect: any Dialect
+  let route: IncomingRoute
+  let began: ContinuousClock.Instant
+  /// The page that posts, when it is one of an origin that may.
+  var origin: String?
+
+  var label: String { route.path }
 }
 
-extension EventIndex {
-  /// What the log knows of an event that passed the rules.
-  public init(_ event: AcceptedEvent, judgesTime: Bool) {
-    var flags: EventIndex.Flags = []
-    if event.isClamped { flags.insert(.clamped) }
-    if event.hasLineBreaks { flags.insert(.lineBreaks) }
-    if event.hasUser { flags.insert(.hasUser) }
-    if !judgesTime { flags.insert(.unjudged) }
-    self.init(
-      idHigh: event.idHigh, idLow: event.idLow, installHash: event.installHash, userHash: event.userHash,
-      length: event.length, nameOffset: event.nameOffset, occurredAtOffset: event.occurredAtOffset,
-      occurredAt: event.occurredAt, flags: flags)
+extension Refusal {
+  static var foreignOrigin: Refusal {
+    Refusal(
+      APIError(
+        status: 403, code: "origin_not_allowed",
+        message: "No app lets pages of this origin post; list it in the app's \"origins\" in the relay's configuration."
+      ))
   }
 }

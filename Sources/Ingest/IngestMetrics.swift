@@ -1,4 +1,3 @@
-import EventsAPI
 import Observability
 import Synchronization
 
@@ -6,7 +5,7 @@ import Synchronization
 final class IngestMetrics: Sendable {
   /// The counters of one app's metric label.
   struct AppCounters: Sendable {
-    let accepted, duplicates, conflicts, rejected, clamped: Counter
+    let accepted, duplicates, conflicts, rejected, clamped, suppressed: Counter
   }
 
   /// What became of one request's events.
@@ -17,28 +16,32 @@ final class IngestMetrics: Sendable {
     var conflicts = 0
     /// Those of the accepted that were clamped.
     var clamped = 0
-    var rejected: [RejectionCode] = []
+    /// By their protocol's codes.
+    var rejected: [String] = []
+    /// Those that a deny list keeps out.
+    var suppressed = 0
   }
 
   private let registry: MetricsRegistry
   private let byApp = Mutex<[String: AppCounters]>([:])
   private let byRequest = Mutex<[RequestKey: Counter]>([:])
-  private let byCode: [RejectionCode: Counter]
+  private let byCode: [String: Counter]
   let requestSeconds: Histogram
 
   private struct RequestKey: Hashable {
-    var route: Route
+    var route: String
     var status: Int
   }
 
-  init(_ registry: MetricsRegistry) {
+  /// - Parameter rejectionCodes: all that there are.
+  init(_ registry: MetricsRegistry, rejectionCodes: [String]) {
     self.registry = registry
     requestSeconds = registry.histogram(
       "event_relay_ingest_request_seconds", "Time from a whole request to its answer.")
     byCode = Dictionary(
-      uniqueKeysWithValues: RejectionCode.allCases.map { code in
+      uniqueKeysWithValues: Set(rejectionCodes).sorted().map { code in
         let counter = registry.counter(
-          "event_relay_ingest_rejected_events_total", "Events rejected, by the API's code.", [("code", code.rawValue)])
+          "event_relay_ingest_rejected_events_total", "Events rejected, by their protocol's code.", [("code", code)])
         return (code, counter)
       })
   }
@@ -59,7 +62,8 @@ final class IngestMetrics: Sendable {
         rejected: events("rejected"),
         clamped: registry.counter(
           "event_relay_ingest_clamped_events_total", "Accepted events whose occurred_at was out of range.",
-          [("app", label)]))
+          [("app", label)]),
+        suppressed: events("suppressed"))
       known[label] = counters
       return counters
     }
@@ -77,11 +81,11 @@ final class IngestMetrics: Sendable {
     for code in events.rejected { byCode[code]?.add() }
   }
 
-  func countRequest(_ route: Route, status: Int) {
+  func countRequest(_ route: String, status: Int) {
     byRequest.withLock { known in
       if let counter = known[RequestKey(route: route, status: status)] { return counter }
       let counter = registry.counter(
-        "event_relay_ingest_requests_total", "Requests answered.", [("route", route.rawValue), ("status", "\(status)")])
+        "event_relay_ingest_requests_total", "Requests answered.", [("route", route), ("status", "\(status)")])
       known[RequestKey(route: route, status: status)] = counter
       return counter
     }.add()

@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 import Glibc
 import JSON
@@ -6,8 +7,8 @@ import JSON
 /// Lines of records, built one behind the other in one buffer that is used again and again.
 ///
 /// A line is one JSON object and a line feed:
-/// `{"received_at":"…","relay":"…","app":"…","kind":"event","seq":123,"event":{…}}`. The names stand in this order. A
-/// clamped event has `"occurred_at_used":"…"` after `seq`; a dead letter then has the members of ``DeadLetterDetails``.
+/// `{"received_at":"…","relay":"…","app":"…","kind":"event","protocol":"…","seq":123,"event":{…}}`. The names stand in this
+/// order (a line of an older program has no `protocol`: its event came by the App Store Operator Events API). A clamped event has `"occurred_at_used":"…"` after `seq`; a dead letter then has the members of ``DeadLetterDetails``.
 /// `event` is always the last, so that its bytes are what follows the line's first `,"event":` up to the closing brace:
 /// see ``eventRange(in:)``.
 ///
@@ -23,6 +24,7 @@ public final class RecordLines {
   private var head: [UInt8] = []
   private var headApp = ""
   private var headKind = EventKind.event
+  private var headDialect: UInt8 = 0
   private var headReceivedAt = Timestamp(milliseconds: .min)
   /// `,"occurred_at_used":"…"` for `headReceivedAt`.
   private var occurredAtUsed: [UInt8] = []
@@ -61,7 +63,9 @@ public final class RecordLines {
   public func append(
     _ event: StoredEvent, app: String, bytes source: UnsafeRawBufferPointer, deadLetter: DeadLetterDetails? = nil
   ) {
-    if event.receivedAt != headReceivedAt || event.kind != headKind || app != headApp { makeHead(event, app) }
+    if event.receivedAt != headReceivedAt || event.kind != headKind || event.dialect != headDialect || app != headApp {
+      makeHead(event, app)
+    }
     var extra = event.index.flags.contains(.clamped) ? occurredAtUsed : []
     deadLetter?.write(to: &extra)
     reserve(head.count + 20 + extra.count + Self.eventName.count + source.count + 2)
@@ -121,6 +125,7 @@ public final class RecordLines {
   private func makeHead(_ event: StoredEvent, _ app: String) {
     headReceivedAt = event.receivedAt
     headKind = event.kind
+    headDialect = event.dialect
     headApp = app
     occurredAtUsed.removeAll(keepingCapacity: true)
     occurredAtUsed += #","occurred_at_used":""#.utf8
@@ -135,6 +140,8 @@ public final class RecordLines {
     JSONText.appendString(app, to: &head)
     head += #","kind":""#.utf8
     head += event.kind.name.utf8
+    head += #"","protocol":""#.utf8
+    head += DialectRegistry.name(of: event.dialect).utf8
     head += #"","seq":"#.utf8
   }
 }

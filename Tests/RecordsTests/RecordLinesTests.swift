@@ -36,7 +36,8 @@ struct RecordLinesTests {
   func event() {
     add(123, #"{"b":39.990,"a":9007199254740993 ,"c":"\u0131"}"#)
     #expect(
-      text == #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"event","seq":123,"#
+      text
+        == #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"event","protocol":"app-store-operator","seq":123,"#
         + #""event":{"b":39.990,"a":9007199254740993 ,"c":"\u0131"}}"# + "\n")
   }
 
@@ -44,7 +45,8 @@ struct RecordLinesTests {
   func clamped() {
     add(0, "{}", flags: .clamped)
     #expect(
-      text == #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"event","seq":0,"#
+      text
+        == #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"event","protocol":"app-store-operator","seq":0,"#
         + #""occurred_at_used":"2026-10-23T12:04:31.512Z","event":{}}"# + "\n")
   }
 

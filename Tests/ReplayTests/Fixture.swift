@@ -3,7 +3,7 @@ import DeadLetters
 import Dispatch
 import EventLog
 import EventsAPI
-import Ingest
+import Dialects
 import JSON
 import Observability
 import Records

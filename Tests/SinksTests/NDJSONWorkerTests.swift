@@ -18,8 +18,9 @@ struct NDJSONWorkerTests {
     let head = #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"#
     #expect(
       readLines(bench.directory.file("2026/10/23/12.ndjson")) == [
-        head + #""ios","kind":"event","seq":1,"event":{"n":39.990}}"#,
-        head + #""web","kind":"identify","seq":2,"occurred_at_used":"2026-10-23T12:04:31.512Z","event":{ "n":1E5}}"#,
+        head + #""ios","kind":"event","protocol":"app-store-operator","seq":1,"event":{"n":39.990}}"#,
+        head
+          + #""web","kind":"identify","protocol":"app-store-operator","seq":2,"occurred_at_used":"2026-10-23T12:04:31.512Z","event":{ "n":1E5}}"#,
       ])
     #expect(bench.log.state.withLock { $0.committed } == 2)
   }

@@ -4,5 +4,6 @@
 
 #include "CSimdjsonDocument.h"
 #include "CSimdjsonEvents.h"
+#include "CSimdjsonFields.h"
 
 #endif

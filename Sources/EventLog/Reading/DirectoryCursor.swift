@@ -119,7 +119,7 @@ extension DirectoryCursor {
     _ catalog: SegmentCatalog, from first: DirectoryEntry, limit: ReadLimit, through last: UInt64
   ) throws(LogError) -> Run {
     var run = Run(offset: first.offset, length: first.length, frames: 1)
-    guard let segment else { return run }
+    guard let segment, !limit.separatesRequests else { return run }
     var events = first.count
     var bytes = first.length
     while events < limit.events, bytes < limit.bytes, let next = try loaded(index + run.frames), !next.isDamaged,

@@ -2,6 +2,20 @@ import Clocks
 
 extension FileSubscription {
   func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? {
+    try catalog.lookThrough { () throws(LogError) in try countPending(datedBefore: moment) }
+  }
+
+  func earliestPendingDate() throws(LogError) -> Timestamp? {
+    try catalog.lookThrough { () throws(LogError) in try findEarliestDate() }
+  }
+
+  func pendingNumbers(
+    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+  ) throws(LogError) -> [UInt64] {
+    try catalog.lookThrough { () throws(LogError) in try findNumbers(lane, datedBefore: moment, atMost: limit) }
+  }
+
+  private func countPending(datedBefore moment: Timestamp) throws(LogError) -> Int {
     let owed = monitor.withLock {
       drain()
       return lanes.values.filter { $0.pending > 0 }.map { (app: $0.app, marks: $0.marks) }
@@ -13,13 +27,13 @@ extension FileSubscription {
         guard let share = catalog.share(of: lane.app, in: segment), share.last > lane.marks.low,
           share.occurredAt.earliest < moment || share.receivedAt.earliest < moment
         else { continue }
-        count += try countDated(before: moment, lane.marks, in: segment, &cursor)
+        try forEachDate(lane.marks, in: segment, &cursor) { _, date in if date < moment { count += 1 } }
       }
     }
     return count
   }
 
-  func earliestPendingDate() throws(LogError) -> Timestamp? {
+  private func findEarliestDate() throws(LogError) -> Timestamp? {
     let owed = monitor.withLock {
       drain()
       return lanes.values.filter { $0.pending > 0 }.map { (app: $0.app, marks: $0.marks) }
@@ -43,7 +57,7 @@ extension FileSubscription {
     return earliest
   }
 
-  func pendingNumbers(
+  private func findNumbers(
     _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
   ) throws(LogError) -> [UInt64] {
     let owed = monitor.withLock {
@@ -64,16 +78,16 @@ extension FileSubscription {
     return numbers
   }
 
-  private func countDated(
-    before moment: Timestamp, _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor
-  ) throws(LogError) -> Int {
-    var count = 0
-    try forEachDate(marks, in: segment, &cursor) { _, date in if date < moment { count += 1 } }
-    return count
-  }
-
   /// Looks into the index of each frame of a segment: tells the number and the date of each event that is owed.
   private func forEachDate(
+    _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ body: (UInt64, Timestamp) -> Void
+  ) throws(LogError) {
+    try lookIntoFrames(marks, in: segment, &cursor, body)
+    // Then the cursor has gone by it, to the one in its place.
+    if catalog.monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }
+  }
+
+  private func lookIntoFrames(
     _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ body: (UInt64, Timestamp) -> Void
   ) throws(LogError) {
     guard try cursor.seek(catalog, to: max(marks.low + 1, segment.firstSequence)) else { return }

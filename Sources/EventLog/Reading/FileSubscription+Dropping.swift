@@ -34,7 +34,12 @@ extension FileSubscription {
       var cursor = DirectoryCursor(app: share.app)
       for gap in marks.unsettled(in: segment.firstSequence...last) {
         // A directory that can't be read says nothing: the books are balanced at the next start.
-        try? cursor.count(catalog, in: gap) { found, events in if found === segment { total += events } }
+        total +=
+          (try? catalog.lookThrough { () throws(LogError) in
+            var count = 0
+            try cursor.count(catalog, in: gap) { found, events in if found === segment { count += events } }
+            return count
+          }) ?? 0
       }
     }
     for name in record.lanes.keys { record.lanes[name]!.settle(through: last) }

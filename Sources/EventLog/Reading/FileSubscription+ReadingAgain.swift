@@ -28,7 +28,9 @@ extension FileSubscription {
   ) throws(LogError) {
     var start = 0
     var bytes = 0
-    while start < ranges.count, batch.events.count < limit.events {
+    while start < ranges.count, batch.events.count < limit.events,
+      !limit.separatesRequests || batch.events.isEmpty
+    {
       var end = start + 1
       while end < ranges.count, ranges[end].lowerBound - ranges[end - 1].upperBound <= Self.gapMax { end += 1 }
       let before = batch.events.count

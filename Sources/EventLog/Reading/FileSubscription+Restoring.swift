@@ -29,19 +29,30 @@ extension FileSubscription {
   }
 
   private func restore(_ app: AppID, _ marks: LaneMarks) throws(LogError) {
-    let lane = LaneState(app: app, marks: marks)
     guard seen > marks.low + 1 else { return }
-    for gap in marks.unsettled(in: marks.low + 1...seen - 1) {
-      try lane.directory.count(catalog, in: gap) { segment, events in
-        guard events > 0 else { return }
-        lane.pending += events
-        owed[segment.number, default: 0] += events
-        lane.last = min(seen - 1, max(lane.last, catalog.share(of: app, in: segment)?.last ?? 0))
-      }
-    }
+    let lane = try laneOwed(app, marks)
     guard lane.pending > 0 else { return }
     lanes[app] = lane
     ready.insert(app)
+  }
+
+  /// A lane with what is owed of it by its marks, which is added to what is owed of each segment.
+  private func laneOwed(_ app: AppID, _ marks: LaneMarks) throws(LogError) -> LaneState {
+    let (lane, found) = try catalog.lookThrough { () throws(LogError) in
+      let lane = LaneState(app: app, marks: marks)
+      var found: [UInt64: Int] = [:]
+      for gap in marks.unsettled(in: marks.low + 1...max(marks.low + 1, seen - 1)) where seen > marks.low + 1 {
+        try lane.directory.count(catalog, in: gap) { segment, events in
+          guard events > 0 else { return }
+          lane.pending += events
+          found[segment.number, default: 0] += events
+          lane.last = min(seen - 1, max(lane.last, catalog.share(of: app, in: segment)?.last ?? 0))
+        }
+      }
+      return (lane, found)
+    }
+    owed.merge(found, uniquingKeysWith: +)
+    return lane
   }
 
   /// What `accepted` is counted from: the log's own count less this.
@@ -81,7 +92,7 @@ extension FileSubscription {
   func mergeLanes() {
     let before = lanes.filter { $0.value.pending > 0 }
     let low = before.values.map(\.marks.low).min() ?? seen - 1
-    let merged = LaneState(app: .all, marks: LaneMarks(low: low))
+    var merged = LaneState(app: .all, marks: LaneMarks(low: low))
     mode = .all
     lanes = [:]
     ready = []
@@ -89,14 +100,9 @@ extension FileSubscription {
     // What a lane without anything owed had is settled; so is what stands in no gap of its app's.
     let byApp = before.mapValues(\.marks)
     do throws(LogError) {
-      try markSettled(in: merged, by: byApp)
-      for gap in merged.marks.unsettled(in: low + 1...max(low + 1, seen - 1)) where seen > low + 1 {
-        try merged.directory.count(catalog, in: gap) { segment, events in
-          merged.pending += events
-          owed[segment.number, default: 0] += events
-          merged.last = min(seen - 1, max(merged.last, catalog.share(of: .all, in: segment)?.last ?? 0))
-        }
-      }
+      // (What is settled stays so, however often it is looked through.)
+      try catalog.lookThrough { () throws(LogError) in try markSettled(in: merged, by: byApp) }
+      merged = try laneOwed(.all, merged.marks)
     } catch {
       logger.error("a segment's directory can't be read", about: destination, ["why": .text(error.description)])
     }

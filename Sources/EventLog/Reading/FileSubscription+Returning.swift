@@ -11,11 +11,12 @@ extension FileSubscription {
       try monitor.withLock { () throws(LogError) in
         drain()
         try beginAgain(record ?? committed)
+        // Before anybody else can have it, who would find his own gone.
+        onProgress {}
         isTaken = false
         yielding = nil
       }
     }
-    onProgress {}
   }
 
   private func beginAgain(_ record: PositionRecord) throws(LogError) {

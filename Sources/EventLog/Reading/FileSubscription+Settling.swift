@@ -62,20 +62,14 @@ extension FileSubscription {
 
   /// Events of a range that are not settled, by the number of their segment.
   private func countUnsettled(_ lane: LaneState, _ range: ClosedRange<UInt64>) throws(LogError) -> [UInt64: Int] {
-    while true {
+    try catalog.lookThrough { () throws(LogError) in
       var found: [UInt64: Int] = [:]
-      do throws(LogError) {
-        for gap in lane.marks.unsettled(in: range) {
-          try lane.directory.count(catalog, in: gap) { segment, events in
-            if events > 0 { found[segment.number, default: 0] += events }
-          }
+      for gap in lane.marks.unsettled(in: range) {
+        try lane.directory.count(catalog, in: gap) { segment, events in
+          if events > 0 { found[segment.number, default: 0] += events }
         }
-        return found
-      } catch {
-        // A segment that was rewritten meanwhile has another in its place.
-        if !error.isSegmentRemoved { throw error }
-        sched_yield()
       }
+      return found
     }
   }
 

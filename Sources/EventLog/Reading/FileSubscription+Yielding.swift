@@ -9,12 +9,15 @@ extension FileSubscription {
   func yield(from sequence: UInt64) throws(LogError) {
     try monitor.withLock { () throws(LogError) in
       drain()
-      var held: [UInt64: Int] = [:]
-      for lane in lanes.values where lane.pending > 0 && sequence > lane.marks.low + 1 {
-        var cursor = DirectoryCursor(app: lane.app)
-        for gap in lane.marks.unsettled(in: lane.marks.low + 1...sequence - 1) {
-          try cursor.count(catalog, in: gap) { segment, events in held[segment.number, default: 0] += events }
+      let held = try catalog.lookThrough { () throws(LogError) in
+        var held: [UInt64: Int] = [:]
+        for lane in lanes.values where lane.pending > 0 && sequence > lane.marks.low + 1 {
+          var cursor = DirectoryCursor(app: lane.app)
+          for gap in lane.marks.unsettled(in: lane.marks.low + 1...sequence - 1) {
+            try cursor.count(catalog, in: gap) { segment, events in held[segment.number, default: 0] += events }
+          }
         }
+        return held
       }
       yielding = Yielding(from: sequence, held: held.filter { $0.value > 0 })
     }

@@ -165,6 +165,9 @@ final class LaneReader {
       return
     }
     var offset = base + header.eventsOffset
+    // (Of events that are sent again it begins with the numbers they first had.)
+    let envelopeStart = offset - header.envelopeLength + (holdsReplays ? 8 * header.eventCount : 0)
+    let envelope = envelopeStart..<max(envelopeStart, offset)
     var index = UnsafeRawPointer(frame.start) + header.indexOffset
     var appIndex = -1
     for i in 0..<header.eventCount {
@@ -190,13 +193,13 @@ final class LaneReader {
       batch.events.append(
         StoredEvent(
           sequence: sequence, index: entry, kind: kind, dialect: header.dialect, receivedAt: header.receivedAt,
-          appIndex: appIndex, offset: offset, original: holdsReplays ? frame.original(i) : nil))
+          appIndex: appIndex, offset: offset, envelope: envelope, original: holdsReplays ? frame.original(i) : nil))
       taken.bytes += entry.length + 1
       taken.kind = header.kind
       taken.next = sequence + 1
     }
     taken.next = max(taken.next, header.endSequence)
-    if batch.events.count >= limit.events { taken.isFull = true }
+    if batch.events.count >= limit.events || limit.separatesRequests && !batch.events.isEmpty { taken.isFull = true }
   }
 }
 
@@ -205,6 +208,22 @@ struct LogReadingContext: Sendable {
   var catalog: SegmentCatalog
   /// Counts and tells a damaged frame, the first time it is met.
   var foundDamage: @Sendable (Segment, DirectoryEntry) -> Void
+}
+
+extension SegmentCatalog {
+  /// Looks through segments' directories, anew when one of them is removed, rewritten or read through meanwhile.
+  ///
+  /// - Parameter body: must begin its counts anew each time.
+  func lookThrough<Result>(_ body: () throws(LogError) -> Result) throws(LogError) -> Result {
+    while true {
+      do throws(LogError) {
+        return try body()
+      } catch {
+        guard error.isSegmentRemoved else { throw error }
+        sched_yield()
+      }
+    }
+  }
 }
 
 extension LogError {

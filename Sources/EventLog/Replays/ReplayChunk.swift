@@ -19,6 +19,15 @@ public final class ReplayChunk {
     /// The events' places in the chunk.
     var events: Range<Int>
     var bytes = 0
+    /// What came around the events in their request.
+    var envelope: [UInt8] = []
+
+    /// Whether an event may join: one that came with others in a request only joins those.
+    func takes(_ event: StoredEvent, _ app: String, _ envelope: UnsafeRawBufferPointer) -> Bool {
+      self.app == app && kind == event.kind && dialect == event.dialect && receivedAt == event.receivedAt
+        && events.count < ReplayChunk.frameEventsMax && bytes < ReplayChunk.frameBytesMax
+        && self.envelope.elementsEqual(envelope)
+    }
   }
 
   private(set) var frames: [Frame] = []
@@ -44,16 +53,18 @@ public final class ReplayChunk {
   /// - Parameters:
   ///   - event: what is known of it; `original` is the number it keeps.
   ///   - app: whose it is from now on.
-  public func add(_ event: StoredEvent, app: String, bytes: UnsafeRawBufferPointer) {
-    if let last = frames.last, last.app == app, last.kind == event.kind, last.dialect == event.dialect,
-      last.receivedAt == event.receivedAt, last.events.count < Self.frameEventsMax, last.bytes < Self.frameBytesMax
-    {
+  ///   - envelope: what came around it in its request.
+  public func add(
+    _ event: StoredEvent, app: String, bytes: UnsafeRawBufferPointer,
+    envelope: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) {
+    if let last = frames.last, last.takes(event, app, envelope) {
       frames[frames.count - 1].events = last.events.lowerBound..<last.events.upperBound + 1
     } else {
       frames.append(
         Frame(
           app: app, kind: event.kind, dialect: event.dialect, receivedAt: event.receivedAt,
-          events: drafts.count..<drafts.count + 1))
+          events: drafts.count..<drafts.count + 1, envelope: Array(envelope)))
     }
     frames[frames.count - 1].bytes += bytes.count
     drafts.append(DraftEvent(index: event.index, offset: body.count))
@@ -61,19 +72,23 @@ public final class ReplayChunk {
     body += bytes
   }
 
-  /// Hands out each frame's draft, its envelope the numbers the events first had, until the taker returns false.
+  /// Hands out each frame's draft, its envelope the numbers the events first had and what came around them, until the taker
+  /// returns false.
   func forEachDraft(_ take: (borrowing FrameDraft, Frame) -> Bool) {
-    var numbers = [UInt8](repeating: 0, count: Self.frameEventsMax * 8)
+    var envelope: [UInt8] = []
     for frame in frames {
-      let goesOn = numbers.withUnsafeMutableBytes { numbers in
-        for (at, index) in frame.events.enumerated() { numbers.baseAddress!.put(originals[index], at * 8) }
+      envelope.removeAll(keepingCapacity: true)
+      envelope.append(contentsOf: repeatElement(0, count: frame.events.count * 8))
+      envelope += frame.envelope
+      let goesOn = envelope.withUnsafeMutableBytes { envelope in
+        for (at, index) in frame.events.enumerated() { envelope.baseAddress!.put(originals[index], at * 8) }
         return body.withUnsafeBytes { body in
           drafts.withUnsafeBufferPointer { drafts in
             take(
               FrameDraft(
                 app: frame.app, kind: frame.kind, dialect: frame.dialect, receivedAt: frame.receivedAt, body: body,
                 events: UnsafeBufferPointer(rebasing: drafts[frame.events]),
-                envelope: UnsafeRawBufferPointer(rebasing: numbers[..<(frame.events.count * 8)])),
+                envelope: UnsafeRawBufferPointer(envelope)),
               frame)
           }
         }

@@ -52,7 +52,9 @@ extension LogKeeper {
     guard files.freeSpace.isLow else { return }
     files.freeSpace.refresh()
     let available = files.freeSpace.availableBytes
-    var missing = files.freeSpace.minimum > available ? Int(clamping: files.freeSpace.minimum - available) : 0
+    // (A reload may change it meanwhile.)
+    let minimum = files.freeSpace.minimum
+    var missing = minimum > available ? Int(clamping: minimum - available) : 0
     guard missing > 0 else { return }
     var segments: [Segment] = []
     for segment in settledSegments() where missing > 0 {

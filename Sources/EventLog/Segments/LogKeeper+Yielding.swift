@@ -6,10 +6,8 @@ extension LogKeeper {
   /// Called with the files' lock held.
   /// - Returns: those that nobody is owed anything of then, as is on disk.
   func yielded(_ segments: [Segment]) -> [Segment] {
-    // (Mostly there are none: then nobody's lock is waited for.)
     guard !segments.isEmpty else { return [] }
     let yielding = all.filter(\.isYielding)
-    guard !yielding.isEmpty else { return segments }
     for subscription in yielding {
       do throws(DiskError) {
         let count = try subscription.giveUp(segments)
@@ -24,6 +22,7 @@ extension LogKeeper {
           ["why": .text(error.description)])
       }
     }
+    // Who yielded when the segments were chosen may have been taken back since: it is owed what it would have given up.
     let all = all
     return segments.filter { segment in
       let end = catalog.monitor.withLock { segment.endSequence }

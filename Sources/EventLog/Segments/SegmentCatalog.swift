@@ -123,7 +123,8 @@ final class SegmentCatalog: @unchecked Sendable {
     logger.warning(
       "part of a segment's directory is damaged: the segment is read through instead", about: segment.path)
     try rebuildDirectory(of: segment, file)
-    try readChunk(chunk, of: app, in: segment, into: &entries)
+    // Places in the list may be others now: whoever walks through it looks for his place anew.
+    throw LogError.segmentRemoved
   }
 
   private func rebuildDirectory(of segment: Segment, _ file: any DiskFile) throws(LogError) {

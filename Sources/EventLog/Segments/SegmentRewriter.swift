@@ -80,6 +80,8 @@ final class SegmentRewriter: @unchecked Sendable {
       try files.disk.syncDirectory(files.directory)
     } catch {
       try? files.disk.unlink(temporary)
+      // (What was looked through has changed meanwhile: the next time finds it as it is.)
+      if (error as? LogError)?.isSegmentRemoved == true { return }
       files.logger.warning(
         "a nearly finished segment can't be rewritten", about: segment.path, ["why": .text("\(error)")])
     }

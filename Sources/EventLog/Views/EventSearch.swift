@@ -70,13 +70,26 @@ public struct EventSearch {
         continue
       }
       do throws(LogError) {
-        try search(segment, share, catalog)
+        try searchAgainIfChanged(segment, share, catalog)
         extent.segments += 1
         if let oldest = share.receivedAt.earliestIfAny {
           extent.oldestReceivedAt = min(extent.oldestReceivedAt ?? oldest, oldest)
         }
       } catch {
         extent.unread += 1
+      }
+    }
+  }
+
+  private mutating func searchAgainIfChanged(
+    _ segment: Segment, _ share: SegmentShare, _ catalog: SegmentCatalog
+  ) throws(LogError) {
+    while true {
+      do throws(LogError) {
+        return try search(segment, share, catalog)
+      } catch {
+        // Its directory was made anew; a segment that has gone stays gone.
+        guard error.isSegmentRemoved, !catalog.monitor.withLock({ segment.isRemoved }) else { throw error }
       }
     }
   }

@@ -1,5 +1,6 @@
 import Apps
 import DeadLetters
+import Dialects
 import EventsAPI
 import JSON
 import Replay
@@ -34,6 +35,10 @@ struct ReplayOffice: Sendable {
     switch apps.app(forKey: key) {
     case .app(let app): return app.name
     case .missingKey: throw ReplayError(.invalid, "the write key is empty")
+    case .otherProtocol(let number):
+      throw ReplayError(
+        .invalid,
+        "the write key is of an app that speaks \(DialectRegistry.name(of: number)); the events came by another")
     case .unknownKey:
       throw ReplayError(
         .invalid,

@@ -1,17 +1,26 @@
 import Clocks
+import Dialects
 import EventLog
 import EventsAPI
 import JSON
 
 /// What stands before the event in a record's line.
-struct RecordHead: Equatable {
+struct RecordHead {
   var receivedAt: Timestamp
   var relay: String?
   var app: String
   var kind: EventKind
+  /// What protocol the event came by, as it is called; a line of an older program doesn't say so.
+  var protocolName: String?
   var sequence: UInt64
   /// The line says which time was used in place of the event's own.
   var isClamped: Bool
+
+  /// Nil for a protocol that this program doesn't know.
+  var dialect: (any Dialect)? {
+    guard let protocolName else { return DialectRegistry.usual }
+    return DialectRegistry.dialect(named: protocolName)
+  }
 }
 
 /// Reads the heads of records: by their fixed order, which costs a tenth of parsing them; what stands otherwise is parsed.
@@ -22,11 +31,13 @@ final class RecordHeadReader {
   private static let relay = Array(#"","relay":""#.utf8)
   private static let app = Array(#"","app":""#.utf8)
   private static let kind = Array(#"","kind":""#.utf8)
+  private static let protocolName = Array(#"","protocol":""#.utf8)
   private static let sequence = Array(#"","seq":"#.utf8)
   private static let clamped = Array(#","occurred_at_used":"#.utf8)
 
   private var relays = LastName()
   private var apps = LastName()
+  private var protocols = LastName()
 
   private struct LastName {
     private var bytes: [UInt8] = []
@@ -64,14 +75,16 @@ final class RecordHeadReader {
     guard take(Self.opening), let time = takeText(),
       let receivedAt = OccurredAt.parse(UnsafeRawBufferPointer(rebasing: time)), take(Self.relay),
       let relay = takeText(), take(Self.app), let app = takeText(), take(Self.kind), let kind = takeText(),
-      let kind = EventKind(name: String(decoding: kind, as: UTF8.self)), take(Self.sequence)
+      let kind = EventKind(name: String(decoding: kind, as: UTF8.self))
     else { return nil }
+    let protocolName = take(Self.protocolName) ? takeText().map { protocols.text(of: $0) } : nil
+    guard take(Self.sequence) else { return nil }
     let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     rest = rest.dropFirst(digits.count)
     guard let sequence = UInt64(String(decoding: digits, as: UTF8.self)) else { return nil }
     return RecordHead(
-      receivedAt: receivedAt, relay: relays.text(of: relay), app: apps.text(of: app), kind: kind, sequence: sequence,
-      isClamped: rest.starts(with: Self.clamped))
+      receivedAt: receivedAt, relay: relays.text(of: relay), app: apps.text(of: app), kind: kind,
+      protocolName: protocolName, sequence: sequence, isClamped: rest.starts(with: Self.clamped))
   }
 
   private func parsed(_ head: UnsafeRawBufferPointer) -> RecordHead? {
@@ -82,8 +95,9 @@ final class RecordHeadReader {
       }), let kind = json["kind"]?.string.flatMap(EventKind.init(name:))
     else { return nil }
     return RecordHead(
-      receivedAt: receivedAt, relay: json["relay"]?.string, app: app, kind: kind, sequence: sequence,
-      isClamped: json["occurred_at_used"] != nil)
+      receivedAt: receivedAt, relay: json["relay"]?.string, app: app, kind: kind,
+      protocolName: json["protocol"]?.string,
+      sequence: sequence, isClamped: json["occurred_at_used"] != nil)
   }
 }
 

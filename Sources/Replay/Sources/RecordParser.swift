@@ -1,7 +1,6 @@
 import Clocks
 import EventLog
-import EventsAPI
-import Ingest
+import Dialects
 import Records
 
 /// Makes of a record's line the event that it was made of, with all that the log knows of an event.
@@ -21,7 +20,8 @@ final class RecordParser {
   /// Bytes of `,"event":`, which stands before the event.
   private static let memberBytes = 9
 
-  private let reader = EventsReader()
+  /// By protocol.
+  private var readers: [UInt8: any IncomingReader] = [:]
   private let heads = RecordHeadReader()
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
@@ -34,11 +34,12 @@ final class RecordParser {
       return nil
     }
     let bytes = copy(UnsafeRawBufferPointer(rebasing: line[range]))
-    guard var index = index(head.kind, bytes, head.receivedAt) else { return nil }
+    guard let dialect = head.dialect, var index = index(dialect, head.kind, bytes, head.receivedAt) else { return nil }
     if head.isClamped { index.flags.insert(.clamped) }
     return Record(
       event: StoredEvent(
-        sequence: head.sequence, index: index, kind: head.kind, dialect: 0, receivedAt: head.receivedAt, appIndex: 0,
+        sequence: head.sequence, index: index, kind: head.kind, dialect: dialect.number, receivedAt: head.receivedAt,
+        appIndex: 0,
         offset: 0),
       app: head.app, relay: head.relay, bytes: bytes)
   }
@@ -53,18 +54,14 @@ final class RecordParser {
   }
 
   /// The time isn't judged again: the line says what it was then.
-  private func index(_ kind: EventKind, _ bytes: UnsafeRawBufferPointer, _ receivedAt: Timestamp) -> EventIndex? {
-    let event: AcceptedEvent
-    switch kind {
-    case .event:
-      guard reader.readEvent(bytes, receivedAt: receivedAt, judgesTime: false) == nil, let found = reader.accepted.first
-      else { return nil }
-      event = found
-    case .identify:
-      guard case .success(let found) = reader.readIdentify(bytes, receivedAt: receivedAt) else { return nil }
-      event = found
-    }
-    guard event.offset == 0, event.length == bytes.count else { return nil }
+  private func index(
+    _ dialect: any Dialect, _ kind: EventKind, _ bytes: UnsafeRawBufferPointer, _ receivedAt: Timestamp
+  ) -> EventIndex? {
+    let reader = readers[dialect.number] ?? dialect.incoming.makeReader()
+    readers[dialect.number] = reader
+    guard let event = reader.readRecord(bytes, kind: kind, receivedAt: receivedAt), event.offset == 0,
+      event.length == bytes.count
+    else { return nil }
     return EventIndex(event, judgesTime: true)
   }
 }

@@ -121,7 +121,9 @@ final class WebhookWorker: SinkWorker {
     if hasSettled, now >= commitDue { try commit() }
     switch phase {
     case .inFlight(let flight):
-      guard let result = flight.result else { return .busy(until: max(flight.deadline, now + Self.lookInterval)) }
+      guard let result = flight.result else {
+        return .busy(until: dueCommit(or: max(flight.deadline, now + Self.lookInterval)))
+      }
       take(result, of: flight, now)
       return .again
     case .burying(let burial):
@@ -143,7 +145,13 @@ final class WebhookWorker: SinkWorker {
     isIdle = false
     guard case .ready(let id) = phase else { return .again }
     if needsCommit { try commit() }
-    return .busy(until: send(id, now))
+    return .busy(until: dueCommit(or: send(id, now)))
+  }
+
+  /// When there is something to do at the latest: what is delivered has to be on record soon, however long the next answer
+  /// takes.
+  private func dueCommit(or moment: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    hasSettled ? min(commitDue, moment) : moment
   }
 
   /// Sends the body; by when there is an answer.

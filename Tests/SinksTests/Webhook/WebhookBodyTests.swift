@@ -26,7 +26,8 @@ struct WebhookBodyTests {
   }
 
   private var text: String { String(decoding: body.bytes, as: UTF8.self) }
-  private let head = #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"event","seq":"#
+  private let head =
+    #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"event","protocol":"app-store-operator","seq":"#
 
   @Test("holds the events' lines byte by byte, with commas between, and the moment it was put together")
   func form() {

@@ -22,6 +22,20 @@ struct WebhookPlanTests {
     #expect(commits == 3 && bench.committed == 30)
   }
 
+  @Test("doesn't let what is delivered wait for a receiver that hangs")
+  func hangingReceiver() {
+    bench.add(6)
+    bench.run()
+    let next = bench.answer(200, after: .milliseconds(1))
+    #expect(bench.receiver.isWaiting && bench.committed == 0)
+    // The batch under way is not answered for a long time.
+    guard case .busy(let moment) = next else { return #expect(Bool(false), "\(next)") }
+    #expect(moment <= bench.now + WebhookWorker.commitInterval)
+    bench.pass(moment - bench.now)
+    #expect(bench.run() != .again)
+    #expect(bench.committed == 3 && bench.receiver.isWaiting)
+  }
+
   @Test("has the same bytes sent again under the same id after a crash, wherever it comes")
   func crashes() {
     for delivered in 0...12 {

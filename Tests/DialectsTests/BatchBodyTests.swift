@@ -2,7 +2,7 @@ import Clocks
 import HTTPClient
 import Testing
 
-@testable import Delivery
+@testable import Dialects
 @testable import EventLog
 
 @Suite("A request's body")

@@ -1,0 +1,71 @@
+import EventLog
+import EventsAPI
+
+/// How a protocol's requests come in.
+public protocol IncomingDialect: Sendable {
+  /// The paths it serves; no two protocols may serve the same.
+  var routes: [IncomingRoute] { get }
+
+  /// Where a request says whose events it brings, as far as its head tells.
+  func keyClaim(of request: any IncomingRequest, _ route: IncomingRoute) -> KeyClaim
+
+  /// What the place is called where a request of the route has its key, in messages: `The X-Write-Key header`.
+  func keyPlace(_ route: IncomingRoute) -> String
+
+  /// Why an event may be rejected, as metrics call it: a closed set.
+  var rejectionCodes: [String] { get }
+
+  /// A reader of bodies. Made once for each request that is read at a time, and kept, since it keeps its memory.
+  func makeReader() -> any IncomingReader
+
+  /// What a sender is told when its request isn't taken: in the protocol's own form. `error.code` is the App Store Operator
+  /// API's word for what is wrong; others may have their own for the same status.
+  func answer(_ error: APIError) -> DialectAnswer
+}
+
+/// A request as far as protocols look at it.
+public protocol IncomingRequest {
+  var method: String { get }
+  /// Without the query.
+  var path: String { get }
+  /// A header's value by its name in any case; nil when it wasn't sent.
+  func header(_ name: StaticString) -> String?
+}
+
+/// A path that a protocol serves, for POST.
+public struct IncomingRoute: Sendable, Hashable {
+  /// As sent, and what metrics call it.
+  public var path: String
+  /// Bytes of the decoded body.
+  public var bodyBytesMax: Int
+  /// Web pages post here: preflight requests are answered, and who may post is told by `apps[].origins`.
+  public var isForBrowsers = false
+
+  public init(path: String, bodyBytesMax: Int, isForBrowsers: Bool = false) {
+    self.path = path
+    self.bodyBytesMax = bodyBytesMax
+    self.isForBrowsers = isForBrowsers
+  }
+}
+
+/// Where a request's key is.
+public enum KeyClaim: Sendable, Equatable {
+  /// In the head: this one; nil when it has none.
+  case head(String?)
+  /// In the body, perhaps: it is asked for when that is read.
+  case body
+}
+
+/// An answer to a sender. Headers of its own only; the server adds the usual ones.
+public struct DialectAnswer: Sendable {
+  public var status: Int
+  public var headers: [(name: String, value: String)]
+  /// JSON, or nothing.
+  public var body: [UInt8]
+
+  public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+}
