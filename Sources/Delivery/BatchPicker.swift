@@ -94,6 +94,6 @@ struct BatchPicker {
 
   func isExpired(_ event: StoredEvent) -> Bool {
     guard let expiredBefore else { return false }
-    return (event.index.flags.contains(.clamped) ? event.receivedAt : event.index.occurredAt) < expiredBefore
+    return event.index.date(receivedAt: event.receivedAt) < expiredBefore
   }
 }

@@ -19,15 +19,26 @@ final class DeliveryBoard: Sendable {
     var detail: String?
     var retryAt: Timestamp?
     var explanation: Explanation
+    /// The key whose limit it waits for: what is known of that holds for the lane; nil: it waits for none.
+    var key: String?
     var rate = RateMeter()
     var parkedInstalls = 0
     /// Events of the install of which most are parked.
     var parkedLongest = 0
   }
 
+  /// When the limit of a key lets the first lane go on of those that wait for it.
+  struct Pace: Sendable {
+    var explanation: Explanation
+    /// Nil: after an answer.
+    var retryAt: Timestamp?
+  }
+
   struct State: Sendable {
     /// Lanes in memory, and those whose state is worth telling though nothing of theirs waits.
     var lanes: [Lane: Entry] = [:]
+    /// Of keys that lanes wait for, by their fingerprints; nothing while one of those lanes has its turn.
+    var paces: [String: Pace] = [:]
     /// What holds the destination as a whole.
     var whole: (state: DestinationStatus.State, detail: String)?
     var lastError: String?
@@ -36,6 +47,13 @@ final class DeliveryBoard: Sendable {
     var isStopped = false
     /// Since when something was seen to wait that no lane knows of.
     var unexplainedSince: ContinuousClock.Instant?
+
+    /// When a lane goes on; nil when that isn't known.
+    func retryAt(_ entry: Entry) -> Timestamp? { entry.retryAt ?? entry.key.flatMap { paces[$0]?.retryAt } }
+
+    func explanation(_ entry: Entry) -> Explanation {
+      entry.key.flatMap { paces[$0]?.explanation } ?? entry.explanation
+    }
   }
 
   private let state = Mutex(State())
@@ -54,6 +72,11 @@ final class DeliveryBoard: Sendable {
     change { $0.lanes[lane] = entry }
   }
 
+  /// Notes when a key's limit lets the first of those go on that wait for it; nil: there is nothing to wait for.
+  func setPace(_ key: String, _ pace: Pace?) {
+    change { $0.paces[key] = pace }
+  }
+
   /// Since when something waits that nothing explains; nil when all moves.
   ///
   /// - Parameters:
@@ -69,7 +92,7 @@ final class DeliveryBoard: Sendable {
       var oldest: ContinuousClock.Instant?
       var isExplained = false
       for entry in state.lanes.values {
-        switch entry.explanation {
+        switch state.explanation(entry) {
         case .turn: continue
         case .hold: isExplained = true
         case .until(let moment):

@@ -30,7 +30,7 @@ extension UpstreamDestination {
       status.detail = whole.detail
     }
     if board.isStopped { status.state = .stopped }
-    status.retryAt = board.lanes.values.compactMap(\.retryAt).min()
+    status.retryAt = board.lanes.values.compactMap(board.retryAt).min()
     status.stuckSince = engine.board.stuckSince(
       waiting: pending.events, now: context.scheduler.now, patience: Self.patience, longest: context.requestTimeMax)
     return status
@@ -48,12 +48,13 @@ extension UpstreamDestination {
       var meter = entry?.rate ?? RateMeter()
       let rate = meter.rate(at: context.scheduler.now)
       let state = board.whole?.state ?? entry?.state ?? .running
+      let retryAt = entry.flatMap(board.retryAt)
       return DestinationStatus.LaneStatus(
-        app: lane.app ?? "", state: state, detail: entry?.detail, pending: pending, retryAt: entry?.retryAt,
+        app: lane.app ?? "", state: state, detail: entry?.detail, pending: pending, retryAt: retryAt,
         isReplayed: lane.isReplayed, rate: rate, parkedInstalls: entry?.parkedInstalls ?? 0,
         drainsIn: DrainEstimate(
           pending: pending, rate: rate, longestParked: entry?.parkedLongest ?? 0,
-          wait: entry?.retryAt.map { max($0 - context.clock.now, .zero) } ?? .zero,
+          wait: retryAt.map { max($0 - context.clock.now, .zero) } ?? .zero,
           isHeld: state == .held || state == .refused
         ).duration(context.configuration.rateLimit))
     }

@@ -23,7 +23,8 @@ extension UpstreamEngine {
   }
 
   private func bury(
-    _ lane: DeliveryLane, _ batch: EventBatch, _ letters: [Letter], _ outcome: Outcome, status: Int?, attempts: Int
+    _ lane: DeliveryLane, _ batch: EventBatch, _ letters: [Letter], _ outcome: Outcome, status: Int?, attempts: Int,
+    isHeldUp: Bool = false
   ) -> Bool {
     let name = UpstreamContext.destination
     defer { deadLetterLines.removeAll() }
@@ -46,13 +47,22 @@ extension UpstreamEngine {
       record.deadLetters = try context.deadLetters.append(name, lines: deadLetterLines)
     } catch {
       let reason = (error as? FileError)?.description ?? (error as? LogError)?.description ?? "\(error)"
-      fail(lane, nil, .failing, "Dead letters can't be written: \(reason)")
+      noteUnburied(lane, "Dead letters can't be written: \(reason)", isHeldUp: isHeldUp)
       return false
     }
     if let didBury = context.didBury { didBury(lane.app, letters.map { batch.events[$0.index] }) }
     isRecordDirty = true
     requestUrgentCommit()
     return true
+  }
+
+  /// A lane that sends waits. One that is held up by something else has its own wait and its own reason, which stay.
+  private func noteUnburied(_ lane: DeliveryLane, _ detail: String, isHeldUp: Bool) {
+    guard isHeldUp else { return fail(lane, nil, .failing, detail) }
+    context.logger.error(
+      "waiting events that have grown too old can't be given up", about: UpstreamContext.destination,
+      ["app": .text(lane.app), "reason": .text(detail)])
+    board.change { $0.lastError = "\(lane.app): \(detail)" }
   }
 
   /// Gives up events of a batch that have grown too old; those that can't be given up now are sent again, or that is tried.
@@ -63,11 +73,18 @@ extension UpstreamEngine {
     lane.state.again.append(Portion(events: kept.sorted(), attempts: 0))
   }
 
+  /// - Parameters:
+  ///   - attempts: how often they were sent.
+  ///   - isHeldUp: the lane isn't sending, and has its reasons.
   /// - Returns: false when the dead letters can't be written: then nothing of it counts.
-  func buryExpired(_ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane) -> Bool {
+  func buryExpired(
+    _ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane, attempts: Int = 0, isHeldUp: Bool = false
+  ) -> Bool {
     let numbers = Set(events.map(\.sequence))
     let letters = batch.events.indices.filter { numbers.contains(batch.events[$0].sequence) }.map { Letter(index: $0) }
-    guard bury(lane, batch, letters, .expired, status: nil, attempts: 0) else { return false }
+    guard bury(lane, batch, letters, .expired, status: nil, attempts: attempts, isHeldUp: isHeldUp) else {
+      return false
+    }
     for event in events { settle(lane, event.sequence...event.sequence, Tally(.expired, 1)) }
     context.logger.info(
       "events have grown older than 7 days and go to the dead letters", about: UpstreamContext.destination,

@@ -78,8 +78,11 @@ extension UpstreamEngine {
   /// The record says no more that the last life ended in order, before anything is sent in this one.
   func beginLife() throws(LogError) {
     guard record.endedAt != nil else { return }
-    record.endedAt = nil
-    try subscription.commit(attachment: record.json)
+    var begun = record
+    begun.endedAt = nil
+    try subscription.commit(attachment: begun.json)
+    // (Not before: whoever tries again would find nothing to do.)
+    record = begun
   }
 
   private func fillRecord() {

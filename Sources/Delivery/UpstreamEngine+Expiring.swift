@@ -40,6 +40,7 @@ extension UpstreamEngine {
       // What the lane remembers of its events may be about these: it reads anew.
       lane.state.forgetHeld()
       lane.needsRewind = true
+      defer { consider(lane) }
       var at = 0
       while at < numbers.count {
         let next = numbers[at..<min(at + context.limits.events, numbers.count)]
@@ -49,10 +50,9 @@ extension UpstreamEngine {
           at = next.endIndex
           continue
         }
-        guard buryExpired(scratch.events, of: scratch, lane) else { return false }
+        guard buryExpired(scratch.events, of: scratch, lane, isHeldUp: true) else { return false }
         at = next.firstIndex { $0 > last.sequence } ?? next.endIndex
       }
-      consider(lane)
       return numbers.count == Self.expiryMost
     } catch {
       context.logger.error(

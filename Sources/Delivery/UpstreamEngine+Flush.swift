@@ -48,9 +48,15 @@ extension UpstreamEngine {
   /// Lets those go whose events are settled, or can't be in time.
   func checkFlushes() {
     for (id, request) in flushes {
-      let isOver = request.left.keys.allSatisfy { lanes[$0]?.blocked?.outlasts(request.deadline) ?? (lanes[$0] == nil) }
-      if isOver { finishFlush(id) }
+      if request.left.keys.allSatisfy({ isBlocked($0, past: request.deadline) }) { finishFlush(id) }
     }
+  }
+
+  /// Whether a lane can't send before a moment.
+  private func isBlocked(_ place: Lane, past moment: ContinuousClock.Instant) -> Bool {
+    guard let lane = lanes[place] else { return true }
+    if let sending = lane.waitsFor { return sending.timer.map { $0 > moment } ?? false }
+    return lane.blocked?.outlasts(moment) ?? false
   }
 
   func finishFlush(_ id: Int) {
@@ -81,7 +87,7 @@ extension UpstreamEngine {
   private func finishStopping() {
     guard !isStopped else { return }
     if isOpen || isInterrupted {
-      if context.configuration.rateLimit.keyMax != nil || !record.keys.isEmpty { isRecordDirty = true }
+      if !context.configuration.rateLimit.isOff || !record.keys.isEmpty { isRecordDirty = true }
       do throws(LogError) {
         try commit()
       } catch {

@@ -66,6 +66,7 @@ extension UpstreamEngine {
 
   private func hasRoom(_ lane: DeliveryLane, _ sending: SendingKey) -> Bool {
     let wanted = wanted(lane)
+    if let from = sending.partFrom, from <= now, sending.budget?.available(at: now) ?? 0 > 0 { return true }
     switch sending.budget?.room(for: wanted, at: now) {
     case .now?, nil: return true
     case .at(let moment)?:
@@ -88,18 +89,11 @@ extension UpstreamEngine {
   }
 
   func wait(_ lane: DeliveryLane, for sending: SendingKey) {
-    lane.isWaitingForKey = true
+    lane.waitsFor = sending
+    lane.blocked = nil
     sending.waiters.append(lane)
     armKey(sending)
-    showWaiting(lane, for: sending)
-  }
-
-  private func showWaiting(_ lane: DeliveryLane, for sending: SendingKey) {
-    let until = sending.timer ?? now + context.configuration.rateLimit.window
-    lane.blocked = .until(until)
-    let notice = DeliveryLane.Notice(state: .paced, detail: paceWords(sending))
-    let retryAt = context.clock.now + max(until - now, .zero)
-    show(lane, retryAt: retryAt, usual: notice, .until(max(until, now + context.configuration.rateLimit.window * 2)))
+    show(lane, usual: DeliveryLane.Notice(state: .paced, detail: paceWords(sending)), key: sending.id, .turn)
   }
 
   private func paceWords(_ sending: SendingKey) -> String {
@@ -111,15 +105,45 @@ extension UpstreamEngine {
       + learnt
   }
 
+  /// Sets when the first of those who wait for the key is looked at again, and tells it: the others' turn comes after that.
   private func armKey(_ sending: SendingKey) {
-    guard let first = firstWaiter(sending),
-      case .at(let moment)? = sending.budget?.room(for: wanted(sending.waiters[first]), at: now)
-    else { return }
+    guard let first = firstWaiter(sending) else { return disarm(sending) }
+    let now = now
+    let window = context.configuration.rateLimit.window
+    let whole = moment(of: sending.budget?.room(for: wanted(sending.waiters[first]), at: now), now)
+    // A part goes when there has been room for one for a second: what isn't used of a minute is lost.
+    let one = moment(of: sending.budget?.room(for: 1, at: now), now)
+    let part = one.map { $0 + window / 60 }
+    sending.partFrom = one == now ? [sending.partFrom, part].compactMap(\.self).min() : part
     // A learnt limit comes back with time alone: it is looked at again now and then.
-    let due = min(moment, now + context.configuration.rateLimit.window / 4)
-    if let timer = sending.timer, timer <= due { return }
-    sending.timer = due
-    timers.add(due, .key(sending))
+    let look = sending.isLimitLearnt(at: now) ? now + window / 4 : nil
+    let due = [whole, sending.partFrom, look].compactMap(\.self).min()
+    if let due, sending.timer.map({ due < $0 }) ?? true {
+      sending.timer = due
+      timers.add(due, .key(sending))
+    }
+    // (Without a moment there is a request under way, after whose answer there will be one.)
+    let end = due ?? (sending.sentAt ?? now) + context.requestTimeMax
+    board.setPace(
+      sending.id,
+      DeliveryBoard.Pace(explanation: .until(end), retryAt: due.map { context.clock.now + max($0 - now, .zero) }))
+  }
+
+  /// Nil: not before an answer.
+  private func moment(
+    of room: SlidingCount.Room?, _ now: ContinuousClock.Instant
+  ) -> ContinuousClock.Instant? {
+    switch room {
+    case .now?, nil: now
+    case .at(let moment)?: moment
+    case .afterAnswers?: nil
+    }
+  }
+
+  /// Nobody waits for the key, or somebody has their turn.
+  private func disarm(_ sending: SendingKey) {
+    sending.partFrom = nil
+    board.setPace(sending.id, nil)
   }
 
   private func firstWaiter(_ sending: SendingKey) -> Int? {
@@ -140,7 +164,7 @@ extension UpstreamEngine {
       let lane = sending.waiters[first]
       guard hasRoom(lane, sending) else { return armKey(sending) }
       sending.waiters.remove(at: first)
-      lane.isWaitingForKey = false
+      lane.waitsFor = nil
       lane.blocked = nil
       // What it would send may have changed meanwhile.
       let decision = decide(lane)
@@ -150,10 +174,12 @@ extension UpstreamEngine {
       }
       lane.plan = decision
       lane.servedBy = sending
+      disarm(sending)
       enqueue(lane)
       // (It takes its events when it is launched: the next one is looked at after that.)
       return
     }
+    disarm(sending)
   }
 
   /// The lane that sends next.
@@ -173,6 +199,11 @@ extension UpstreamEngine {
 extension SendingKey {
   /// Events in a window that may go now, as far as is learnt; nil: no limit.
   func limit(at now: ContinuousClock.Instant) -> Int? { budget?.limit.limit(at: now) }
+
+  /// Fewer go than the configured limit allows.
+  func isLimitLearnt(at now: ContinuousClock.Instant) -> Bool {
+    budget.map { $0.limit.limit(at: now) < $0.limit.most } ?? false
+  }
 
   /// The upstream asks for a wait; the longer one holds.
   func ask(_ delay: LaneDelay?) {

@@ -25,7 +25,7 @@ extension UpstreamEngine {
       if let delay = lane.state.delay, delay.until == moment {
         lane.blocked = .until(moment)
         show(lane, retryAt: delay.retryAt, .until(moment))
-      } else if lane.state.parked.nextDue == moment {
+      } else if lane.state.nextDue == moment {
         lane.blocked = .until(moment)
         let notice = DeliveryLane.Notice(state: .paced, detail: parkedWords(lane))
         show(lane, retryAt: context.clock.now + max(moment - now, .zero), usual: notice, .until(moment))
@@ -38,6 +38,9 @@ extension UpstreamEngine {
 
   private func parkedWords(_ lane: DeliveryLane) -> String {
     let parked = lane.state.parked
+    if parked.isEmpty {
+      return "What waits has made the upstream fail, and is tried again when its install's limit allows."
+    }
     let installs =
       parked.installCount == 1 ? "one install that is over its" : "\(parked.installCount) installs that are over their"
     guard parked.isFull else { return "What waits is of \(installs) limit, and goes on as that allows." }
@@ -126,7 +129,7 @@ extension UpstreamEngine {
     show(lane, .hold)
   }
 
-  private func setTimer(_ lane: DeliveryLane, _ moment: ContinuousClock.Instant) {
+  func setTimer(_ lane: DeliveryLane, _ moment: ContinuousClock.Instant) {
     // One entry a lane: a timer that is too early looks again, and is set again.
     if let timer = lane.timer, timer <= moment { return }
     lane.timer = moment
@@ -149,16 +152,18 @@ extension UpstreamEngine {
     timersMax = max(Self.timersMaxAtFirst, timers.count * 2)
   }
 
-  /// - Parameter usual: what is told of a lane that has nothing of its own to tell; nil: it is running.
+  /// - Parameters:
+  ///   - usual: what is told of a lane that has nothing of its own to tell; nil: it is running.
+  ///   - key: the key whose limit it waits for, by its fingerprint.
   func show(
-    _ lane: DeliveryLane, retryAt: Timestamp? = nil, usual: DeliveryLane.Notice? = nil,
+    _ lane: DeliveryLane, retryAt: Timestamp? = nil, usual: DeliveryLane.Notice? = nil, key: String? = nil,
     _ explanation: DeliveryBoard.Explanation
   ) {
     let notice = lane.notice ?? usual
     board.set(
       lane.lane,
       DeliveryBoard.Entry(
-        state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation,
+        state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation, key: key,
         rate: lane.meter, parkedInstalls: lane.state.parked.installCount, parkedLongest: lane.state.parked.longest))
   }
 }

@@ -62,6 +62,7 @@ extension UpstreamEngine {
       guard try subscription.read(lane.lane, again: suspect.portion.events.numbers, limit: limit(1), into: batch),
         let event = batch.events.first
       else { return }
+      guard mayGo(suspect, event, of: batch, draft, lane) else { return }
       draft.suspect = suspect
       draft.attempts = suspect.portion.attempts
       draft.serverFaults = suspect.portion.serverFaults
@@ -71,6 +72,24 @@ extension UpstreamEngine {
       lane.state.poison.putBack(suspect)
       throw error
     }
+  }
+
+  /// Whether a suspect is tried now: one that has grown too old is given up, one whose install is over its limit is held.
+  private func mayGo(
+    _ suspect: PoisonHunt.Suspect, _ event: StoredEvent, of batch: EventBatch, _ draft: RequestDraft,
+    _ lane: DeliveryLane
+  ) -> Bool {
+    if draft.picker.isExpired(event) {
+      let isBuried = buryExpired([event], of: batch, lane, attempts: suspect.portion.attempts)
+      if !isBuried { lane.state.poison.putBack(suspect) }
+      return false
+    }
+    let install = event.index.installHash
+    guard draft.sending.installs?.available(install, at: now) == 0,
+      case .at(let moment)? = draft.sending.installs?.roomOrLook(install, at: now)
+    else { return true }
+    lane.state.poison.hold(suspect, until: moment)
+    return false
   }
 
   /// Fills up with what was parked and may go now.
@@ -122,9 +141,12 @@ extension UpstreamEngine {
     var position = RunPosition(events)
     let expired = batch.events.filter(draft.picker.isExpired)
     if !expired.isEmpty { expire(expired, of: batch, lane) }
+    var isSkipped = false
     for event in batch.events {
-      let follows = position.follows(event.sequence)
-      if draft.picker.isExpired(event) { continue }
+      // (What is left out ends the run: it isn't the request's to acknowledge, whether it could be buried or not.)
+      let follows = position.follows(event.sequence) && !isSkipped
+      isSkipped = draft.picker.isExpired(event)
+      if isSkipped { continue }
       draft.sending.installs?.take(event.index.installHash, 1)
       draft.picker.take(event, follows: follows)
       if !isFirst { target.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event)) }

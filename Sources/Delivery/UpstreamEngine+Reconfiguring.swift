@@ -25,7 +25,10 @@ extension UpstreamEngine {
   /// Has other limits hold for what is sent with the keys in use, and whoever waits for one look again.
   private func changeBudgets(_ limit: RateLimit) {
     for sending in sendingKeys.values { sending.change(to: limit, at: now) }
-    for lane in lanes.values { lane.state.parked.lookAgain() }
+    for lane in lanes.values {
+      lane.state.parked.lookAgain()
+      lane.state.poison.lookAgain()
+    }
     for sending in sendingKeys.values { serve(sending) }
     isRecordDirty = true
     requestUrgentCommit()

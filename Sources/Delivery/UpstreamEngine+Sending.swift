@@ -55,11 +55,19 @@ extension UpstreamEngine {
     defer { if !sending.waiters.isEmpty { serve(sending) } }
     guard isThere, let flight = fill(draft, lane) else {
       pool.giveBack(buffers)
-      return consider(lane)
+      return lookOn(lane)
     }
     send(flight)
     // More may go beside it.
     if lane.state.requestsMax > lane.state.underWay.requests { consider(lane) }
+  }
+
+  /// Looks again at a lane that had nothing to send in what was read. Where it reads on, others have the thread before: a
+  /// backlog of installs that may not go must not hold it for as long as it is.
+  private func lookOn(_ lane: DeliveryLane) {
+    guard decide(lane).sends else { return consider(lane) }
+    setTimer(lane, now)
+    show(lane, .turn)
   }
 
   /// Puts the request's body together of what was picked; events that don't fit are sent by themselves, next.
@@ -89,6 +97,7 @@ extension UpstreamEngine {
     case .identify: BatchBody.fill(buffers.body, withOnly: first, of: buffers.batch)
     }
     draft.sending.take(events.count)
+    draft.sending.sentAt = now
     putOnRecord(draft.sending, events.count, installs)
     nextFlight += 1
     lane.state.underWay.began(events.count, installs)

@@ -196,9 +196,10 @@ actor UpstreamEngine {
   func keysChanged() {
     for sending in sendingKeys.values {
       for lane in sending.waiters where context.keys.upstreamKey(ofApp: lane.app) != sending.key {
-        lane.isWaitingForKey = false
+        lane.waitsFor = nil
       }
       sending.waiters.removeAll { !$0.isWaitingForKey }
+      serve(sending)
     }
     for lane in lanes.values { consider(lane) }
     pump()

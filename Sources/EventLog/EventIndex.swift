@@ -62,6 +62,9 @@ public struct EventIndex: Sendable, Equatable {
     self.occurredAt = min(max(occurredAt, Self.occurredAtRange.lowerBound), Self.occurredAtRange.upperBound)
     self.flags = flags
   }
+
+  /// The date that counts for the event's age: `occurred_at`, or `received_at` when that had to take its place.
+  public func date(receivedAt: Timestamp) -> Timestamp { flags.contains(.clamped) ? receivedAt : occurredAt }
 }
 
 /// An event on its way into the log.

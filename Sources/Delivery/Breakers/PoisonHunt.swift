@@ -10,6 +10,8 @@
 /// | anything | a suspect stepped aside and nothing has passed since | the same again: an outage, not poison |
 /// | others than suspects | for the third time since then | halved, or aside too: the next one may be like the first |
 ///
+/// A suspect whose install has used its limit up is held until that allows its try, and isn't in the others' way.
+///
 /// While nothing passes, the suspects and what follows them are tried in turn, so that poisonous first events can't make an
 /// outage last; only what fails while others pass is given up. A suspect may be overtaken by later events of its install.
 struct PoisonHunt: Sendable, Equatable {
@@ -32,6 +34,12 @@ struct PoisonHunt: Sendable, Equatable {
     }
   }
 
+  /// A suspect that may not be tried before.
+  private struct Held: Sendable, Equatable {
+    var suspect: Suspect
+    var until: ContinuousClock.Instant
+  }
+
   enum Step: Sendable, Equatable {
     case again
     case halve
@@ -42,15 +50,17 @@ struct PoisonHunt: Sendable, Equatable {
   static let faultsMin = 3
   static let suspectsMax = 16
 
+  /// Those that may be tried.
   private(set) var suspects: [Suspect] = []
+  private var held: [Held] = []
   /// Something has passed since the last suspect stepped aside.
   private var hasPassed = true
   /// Faults of others since then, while nothing passed.
   private var faultsSince = 0
   private var isSuspectsTurn = false
 
-  var isActive: Bool { !suspects.isEmpty }
-  var events: Int { suspects.count }
+  var isActive: Bool { events > 0 }
+  var events: Int { suspects.count + held.count }
 
   /// The upstream failed with a portion; its count of faults includes this one.
   mutating func fault(_ portion: Portion) -> Step {
@@ -60,7 +70,7 @@ struct PoisonHunt: Sendable, Equatable {
       faultsSince += 1
       guard faultsSince >= Self.faultsMin else { return .again }
     }
-    guard portion.events.count > 1 || suspects.count < Self.suspectsMax else { return .again }
+    guard portion.events.count > 1 || events < Self.suspectsMax else { return .again }
     faultsSince = 0
     if portion.events.count > 1 { return .halve }
     suspects.append(Suspect(portion: portion))
@@ -88,24 +98,46 @@ struct PoisonHunt: Sendable, Equatable {
     suspects.insert(suspect, at: 0)
   }
 
+  /// Puts a suspect back that may not be tried before a moment.
+  mutating func hold(_ suspect: Suspect, until moment: ContinuousClock.Instant) {
+    held.append(Held(suspect: suspect, until: moment))
+  }
+
+  /// When the next of those that are held may be tried; nil: none is.
+  var nextDue: ContinuousClock.Instant? { held.lazy.map(\.until).min() }
+
+  /// Lets those be tried whose moment has come.
+  mutating func release(at now: ContinuousClock.Instant) {
+    guard let due = nextDue, due <= now else { return }
+    suspects += held.filter { $0.until <= now }.map(\.suspect)
+    held.removeAll { $0.until <= now }
+  }
+
+  /// Limits have changed: those that are held are looked at now.
+  mutating func lookAgain() {
+    suspects += held.map(\.suspect)
+    held = []
+  }
+
   /// Something passed.
   mutating func passed() {
     guard isActive || !hasPassed else { return }
     hasPassed = true
     faultsSince = 0
     for index in suspects.indices { suspects[index].othersPassed = true }
+    for index in held.indices { held[index].suspect.othersPassed = true }
   }
 
   /// Whether a suspect is to be tried next.
   ///
   /// - Parameter hasOthers: there is something else of the lane to send.
   func isDue(hasOthers: Bool) -> Bool {
-    isActive && (!hasOthers || isSuspectsTurn || suspects.contains(where: \.othersPassed))
+    !suspects.isEmpty && (!hasOthers || isSuspectsTurn || suspects.contains(where: \.othersPassed))
   }
 
   /// Takes out the suspect to be tried next.
   mutating func takeNext() -> Suspect? {
-    guard isActive else { return nil }
+    guard !suspects.isEmpty else { return nil }
     // Of those that others have passed, the oldest: after an outage they go in their order.
     let due = suspects.indices.filter { suspects[$0].othersPassed }
     return suspects.remove(at: due.min { suspects[$0].number < suspects[$1].number } ?? 0)

@@ -41,12 +41,7 @@ struct RefusalBreaker: Sendable, Equatable {
 
   init() {}
 
-  /// Takes up an open breaker after a restart.
-  init(openFor cause: Cause) {
-    self.cause = cause
-    refusals = Self.opensAfter
-  }
-
+  /// Takes up what was counted before a restart.
   init(refusals: Int, cause: Cause?) {
     self.refusals = refusals
     self.cause = refusals > 0 ? cause : nil

@@ -16,8 +16,8 @@ final class DeliveryLane {
   var state: DeliveryState
   /// It waits for its turn to send.
   var isQueued = false
-  /// It waits for its key's budget.
-  var isWaitingForKey = false
+  /// The key whose budget it waits for.
+  var waitsFor: SendingKey?
   /// It is queued because this key's budget has room: the next one that waits for that comes after it.
   var servedBy: SendingKey?
   /// When it came to wait for its turn, among all that did.
@@ -45,6 +45,8 @@ final class DeliveryLane {
   var refusedKey: String?
   var meter = RateMeter()
   var tasks: [Int: Task<Void, Never>] = [:]
+
+  var isWaitingForKey: Bool { waitsFor != nil }
 
   init(_ lane: Lane, app: String, state: DeliveryState) {
     self.app = app

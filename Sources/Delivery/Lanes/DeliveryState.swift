@@ -60,7 +60,7 @@ struct DeliveryState: Sendable {
   /// | a suspect is due | send it alone |
   /// | something is to be sent again | send that |
   /// | an install that was parked may go on | send |
-  /// | nothing more may be read | wait for the next parked install, or an answer |
+  /// | nothing more may be read | wait for the next install that is over its limit, or an answer |
   /// | another try; enough for a full batch; the linger is over or skipped | send |
   /// | full by its bytes, perhaps, and nothing else is on its way | read, and send if so |
   /// | otherwise | wait for the linger's end |
@@ -70,12 +70,13 @@ struct DeliveryState: Sendable {
     if let delay, facts.now < delay.until { return .wait(until: delay.until) }
     if underWay.requests >= requestsMax || underWay.hasUnknown { return .waitForAnswer }
     let unread = facts.pendingEvents - held
+    poison.release(at: facts.now)
     let isParkedReady = parked.isReady(at: facts.now)
     if poison.isDue(hasOthers: !again.isEmpty || isParkedReady || unread > 0) { return .send(.suspect) }
     if !again.isEmpty { return .send(.again) }
     if isParkedReady { return .send(.onward) }
     guard unread > 0, !parked.isFull else {
-      if let due = parked.nextDue { return .wait(until: due) }
+      if let due = nextDue { return .wait(until: due) }
       // (Nothing under way and nobody's turn to come: the counts are wrong, the log having dropped events meanwhile.)
       return underWay.requests > 0 ? .waitForAnswer : .readAnew
     }
@@ -85,9 +86,12 @@ struct DeliveryState: Sendable {
   private func decideOnward(_ unread: Int, _ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
     let isFull = unread >= limits.events || facts.skipsLinger || facts.now >= facts.lingerUntil
     if restoredAttempts > 0 || failures > 0 || isFull { return .send(.onward) }
-    if unread >= facts.fullFrom, holdsNothing { return .sendIfFull(until: facts.lingerUntil) }
-    return .wait(until: min(facts.lingerUntil, parked.nextDue ?? facts.lingerUntil))
+    if unread >= facts.fullFrom, holdsNothing { return .sendIfFull }
+    return .wait(until: min(facts.lingerUntil, nextDue ?? facts.lingerUntil))
   }
+
+  /// When the next of what waits for its install's limit may go; nil when nothing waits for a moment.
+  var nextDue: ContinuousClock.Instant? { [parked.nextDue, poison.nextDue].compactMap(\.self).min() }
 
   /// How often events that are read now were sent before: once after a restart it is more than never.
   mutating func takeRestoredAttempts() -> Int {

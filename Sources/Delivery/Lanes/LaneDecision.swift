@@ -31,7 +31,7 @@ enum LaneDecision: Sendable, Equatable {
   /// Sends.
   case send(LaneSource)
   /// Reads a batch and sends it only if it has become full by its bytes; else waits.
-  case sendIfFull(until: ContinuousClock.Instant)
+  case sendIfFull
 
   var sends: Bool {
     switch self {

@@ -11,8 +11,8 @@ struct ParkedEvents: Sendable {
     var due: ContinuousClock.Instant?
     var isWaitingForAnswer = false
 
-    /// Tells how many events and runs more there are now. (Works in place: a copy for each event would be quadratic.)
-    mutating func add(_ number: UInt64, follows: Bool) -> (events: Int, runs: Int) {
+    /// Tells how many events there were before, and how many runs more there are now. (Works in place: a copy for each event would be quadratic.)
+    mutating func add(_ number: UInt64, follows: Bool) -> (before: Int, runs: Int) {
       let (count, runs) = (events.count, events.runs.count)
       if let last = events.last, number <= last {
         events.insert(number)
@@ -20,7 +20,7 @@ struct ParkedEvents: Sendable {
         // (What follows in the lane may do so because what was between is settled, which costs an interval all the same.)
         events.append(number, follows: follows && events.last.map { $0 + 1 == number } ?? false)
       }
-      return (events.count - count, events.runs.count - runs)
+      return (count, events.runs.count - runs)
     }
   }
 
@@ -36,14 +36,15 @@ struct ParkedEvents: Sendable {
   private var readyHead = 0
   private(set) var count = 0
   private(set) var runs = 0
-  /// Events of the install with the most of them, or once had.
-  private(set) var longest = 0
+  private var sizes = ParkedSizes()
 
   init(runsMax: Int = Self.runsMax) { self.runsMax = runsMax }
 
   var isEmpty: Bool { installs.isEmpty }
   var installCount: Int { installs.count }
   var isFull: Bool { runs >= runsMax }
+  /// Events of the install with the most of them.
+  var longest: Int { sizes.most }
 
   /// Whether an event has to wait behind one of its install that is parked.
   func isBlocked(_ install: UInt64, _ number: UInt64) -> Bool {
@@ -59,9 +60,10 @@ struct ParkedEvents: Sendable {
   mutating func park(_ install: UInt64, _ number: UInt64, follows: Bool = false, room: SlidingCount.Room) {
     let isNew = installs[install] == nil
     let added = installs[install, default: Install()].add(number, follows: follows)
-    count += added.events
+    let size = installs[install]?.events.count ?? 0
+    sizes.change(from: added.before, to: size)
+    count += size - added.before
     runs += added.runs
-    longest = max(longest, installs[install]?.events.count ?? 0)
     if isNew { schedule(install, room) }
   }
 
@@ -116,7 +118,7 @@ struct ParkedEvents: Sendable {
       installs[install] = nil
       count -= entry.events.count
       runs -= entry.events.runs.count
-      if entry.events.count == longest { longest = 0 }
+      sizes.change(from: entry.events.count, to: 0)
       return (install, entry.events)
     }
     return nil
@@ -127,7 +129,7 @@ struct ParkedEvents: Sendable {
     guard !events.isEmpty else { return }
     precondition(installs[install] == nil, "an install is parked once")
     installs[install] = Install(events: events)
-    longest = max(longest, events.count)
+    sizes.change(from: 0, to: events.count)
     count += events.count
     runs += events.runs.count
     schedule(install, room)

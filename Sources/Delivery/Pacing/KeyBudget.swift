@@ -57,8 +57,8 @@ struct KeyBudget: Sendable {
   }
 
   /// What the record has to say: events that count, or may until it is written again. Leases them.
-  mutating func lease(at now: ContinuousClock.Instant, atLeast events: Int = 0) -> Int {
-    leased = max(leaseLength, events)
+  mutating func lease(at now: ContinuousClock.Instant) -> Int {
+    leased = leaseLength
     return count.used(at: now) + leased
   }
 

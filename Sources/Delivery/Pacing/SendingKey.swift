@@ -20,12 +20,20 @@ final class SendingKey {
   private(set) var underWay = 0
   /// Somebody is about to send: the next record leases events to the key.
   var wantsLease = false
-  /// When the first of them is looked at again.
+  /// When the first of them is looked at again; nil: after an answer.
   var timer: ContinuousClock.Instant?
+  /// From then on less than is wanted goes too; nil: nobody waits for that.
+  var partFrom: ContinuousClock.Instant?
+  /// When the last request went out.
+  var sentAt: ContinuousClock.Instant?
+  private var window: Duration
+  /// Until then what was sent counts with the upstream, whether it is counted here or not.
+  private var countsUntil: ContinuousClock.Instant?
 
   init(_ key: String, limit: RateLimit) {
     self.key = key
     id = KeyFingerprint.of(key)
+    window = limit.window
     budget = limit.keyMax.map { KeyBudget(most: $0, window: limit.window) }
     installs = limit.installMax.map { InstallBudgets(most: $0, window: limit.window) }
   }
@@ -37,6 +45,7 @@ final class SendingKey {
   ) {
     self.key = key
     id = record.key
+    window = limit.window
     budget = limit.keyMax.map { KeyBudget(most: $0, window: limit.window, usedBefore: record.used, until: end) }
     installs = limit.installMax.map {
       InstallBudgets(
@@ -65,6 +74,7 @@ final class SendingKey {
   /// Where nobody counted, the key's limit is taken for used up for one window, an install's for half used.
   func change(to limit: RateLimit, at now: ContinuousClock.Instant) {
     let end = now + limit.window
+    window = limit.window
     if let most = limit.keyMax {
       if budget == nil {
         budget = KeyBudget(most: most, window: limit.window, usedBefore: most, until: end)
@@ -95,6 +105,7 @@ final class SendingKey {
   /// The budgets that requests under way have taken from come back, one way or the other.
   func settle(_ events: Int, _ installs: [UInt64: Int]?, isCounted: Bool, at now: ContinuousClock.Instant) {
     underWay -= events
+    if isCounted { countsUntil = now + window }
     if isCounted { budget?.settle(events, at: now) } else { budget?.giveBack(events) }
     guard let installs else { return }
     for (install, events) in installs {
@@ -106,8 +117,10 @@ final class SendingKey {
     }
   }
 
+  /// Whether the key may be forgotten: one that is used later, or gets a limit, begins with all of it.
   func isIdle(at now: ContinuousClock.Instant) -> Bool {
-    waiters.isEmpty && underWay == 0 && budget?.isIdle(at: now) ?? true && installs?.isIdle(at: now) ?? true
+    waiters.isEmpty && underWay == 0 && countsUntil.map { $0 <= now } ?? true && budget?.isIdle(at: now) ?? true
+      && installs?.isIdle(at: now) ?? true
       && asked.map { $0.until <= now } ?? true
   }
 }

@@ -132,8 +132,7 @@ final class ReplayJob: Sendable {
     var (found, clamped) = (0, 0)
     let unreadable = try source.forEach(after: nil, goesOn: { !isStopping }) { candidate in
       found += 1
-      let index = candidate.event.index
-      let moment = index.flags.contains(.clamped) ? candidate.event.receivedAt : index.occurredAt
+      let moment = candidate.event.index.date(receivedAt: candidate.event.receivedAt)
       if isUpstream, candidate.event.kind == .event, moment < oldest { clamped += 1 }
       if found % 1000 == 0 { state.withLock { $0.found = found } }
       return true
