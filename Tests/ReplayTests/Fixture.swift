@@ -21,6 +21,8 @@ final class Fixture {
   private(set) var sink: any Subscription
   let types = ["upstream": "upstream", "raw": "ndjson", "audit": "archive"]
   let audited = Fact<[String]>([])
+  /// The protocols that apps speak, by their names.
+  let spoken = Fact<[String: UInt8]>([:])
 
   init() throws {
     (log, letters, sink) = try Self.open(directory)
@@ -45,7 +47,7 @@ final class Fixture {
     let types = types
     return ReplayDesk.Room(
       log: log, deadLetters: letters, relay: "r-1", directory: directory.file("replays"), destinations: types,
-      logger: .silent
+      speaks: { [spoken] in spoken.value[$0] }, logger: .silent
     ) { [audited] action, actor, _ in audited.change { $0.append("\(action) by \(actor)") } }
   }
 
