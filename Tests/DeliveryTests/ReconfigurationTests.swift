@@ -63,12 +63,32 @@ struct ReconfigurationTests {
     scene.simulation.advance(by: .seconds(1))
     #expect(scene.upstream.sent.count == 1)
     await reconfigure(life, Scene.configuration(url: "http://other.test"))
+    #expect(life.status.state == .held && life.ledger.settled == Tally())
+    scene.upstream.release()
+    scene.simulation.settle()
+    #expect(life.status.state == .held)
+    #expect(life.ledger.settled == Tally(.delivered, 1) && life.status.pending.events == 0)
+    await reconfigure(life, Scene.configuration())
+    scene.simulation.advance(by: .seconds(3600))
+    #expect(scene.upstream.sent.count == 1)
+    #expect(life.status.state == .running && life.ledger.isBalanced)
+  }
+
+  @Test("what is under way when another upstream is held, and the first is back, isn't sent twice")
+  func underWayAndBack() async {
+    scene.upstream.next(.hold)
+    scene.store([1])
+    let life = await scene.start()
+    await reconfigure(life, Scene.configuration(url: "http://other.test"))
     #expect(life.status.state == .held)
     await reconfigure(life, Scene.configuration())
+    scene.simulation.advance(by: .seconds(3600))
+    #expect(scene.upstream.sent.count == 1 && scene.upstream.inFlight == 1)
     #expect(life.status.pending.events == 1)
-    // The request that is under way is not sent a second time meanwhile.
+    scene.upstream.release()
     scene.simulation.advance(by: .seconds(1))
     #expect(scene.upstream.sent.count == 1)
+    #expect(life.ledger.settled == Tally(.delivered, 1) && life.ledger.isBalanced)
   }
 
   @Test("limits and times hold for what is sent next")
