@@ -92,7 +92,7 @@ final class NeverMoreTests: Sendable {
         // What isn't about limits changes; lanes are looked at anew.
         configuration.concurrency = Int.random(in: 1...8, using: &generator)
         configuration.order = configuration.order == .arrival ? .oldestFirst : .arrival
-        await scene.simulation.drive { [life, configuration] in await life.destination.reconfigure(configuration) }
+        await scene.reconfigure(life, configuration)
       case 2...5:
         let count = Int.random(in: 1...80, using: &generator)
         let app = try #require(apps.randomElement(using: &generator))

@@ -19,20 +19,9 @@ struct ReplayedLanesTests {
   }
 
   private func start() async throws -> Life {
-    let log = try FileLog.open(
-      directory: scene.directory.file("log"), positions: scene.directory.file("positions"),
-      replays: scene.directory.file("replays"),
-      configuration: FileLogConfiguration(durability: .os, segmentSize: 64 << 10, minFreeDisk: 0),
-      clock: scene.simulation.wallClock, logger: .silent, metrics: MetricsRegistry())
+    let log = try scene.openLog()
     let subscription = try log.subscribe("upstream", origin: .oldest)
-    let destination = UpstreamDestination(
-      configuration: Scene.configuration(), subscription: subscription, client: scene.upstream,
-      scheduler: scene.simulation, keys: scene.keys,
-      deadLetters: DeadLetterStore(
-        directory: scene.deadLetterDirectory, clock: scene.simulation.wallClock, logger: .silent),
-      relay: "test-relay", metrics: scene.metrics, logger: .silent, clock: scene.simulation.wallClock, roll: { 0 })
-    destination.start()
-    await scene.simulation.settleNext()
+    let destination = await scene.start(over: subscription)
     return Life(log: log, subscription: subscription, destination: destination)
   }
 

@@ -24,30 +24,20 @@ struct RetryAfterTests {
   ]
 
   @Test("is obeyed to the second after a 429; after a 503 the longer of the two holds", arguments: table)
-  func waits(_ headers: [String], _ rateLimited: Int, _ fault: Int) {
+  func waits(_ headers: [String], _ rateLimited: Int, _ fault: Int) async {
     for (status, seconds) in [(429, rateLimited), (503, fault)] {
       let scene = Scene()
       #expect("\(scene.simulation.wallClock.now)" == "2026-10-23T12:00:00.000Z")
       // Of two installs: a lone one that is refused waits for a second at least.
       for number in 1...2 { scene.store([number], install: UInt64(number)) }
       scene.upstream.next(.status(status, "", headers.map { ("retry-after", $0) }))
-      start(scene)
+      _ = await scene.start()
       scene.simulation.advance { scene.upstream.sent.count >= 2 }
       let sent = scene.upstream.sent
       #expect(sent[1].at - sent[0].at == .seconds(seconds), "\(status) with \(headers)")
       let cuts = scene.lines.value.count { $0.contains("over an hour") }
       #expect(cuts == (seconds == 3600 ? 1 : 0), "\(status) with \(headers)")
     }
-  }
-
-  /// Starts the scene's destination, whose jobs run when time passes.
-  private func start(_ scene: Scene) {
-    let destination = UpstreamDestination(
-      configuration: Scene.configuration(), subscription: FakeSubscription(scene.log), client: scene.upstream,
-      scheduler: scene.simulation, keys: scene.keys,
-      deadLetters: DeadLetterStore(directory: scene.deadLetterDirectory, logger: scene.logger), relay: "test-relay",
-      metrics: scene.metrics, logger: scene.logger, clock: scene.simulation.wallClock, roll: { 0 })
-    destination.start()
   }
 
   @Test("that asks for hours again and again is logged once an hour and app")
