@@ -1,8 +1,5 @@
 import Clocks
-import DeadLetters
 import EventLog
-import HTTPClient
-import Observability
 import TestSupport
 import Testing
 
@@ -91,6 +88,27 @@ struct ReplayedLanesTests {
     scene.simulation.advance(by: .seconds(20))
     #expect(life.subscription.pending.events == 0)
     #expect(life.subscription.ledger.isBalanced)
+    life.log.close()
+  }
+
+  @Test("are told of once an hour, together with their app's new ones, when the upstream asks for hours")
+  func longRetryAfter() async throws {
+    let life = try await start()
+    scene.upstream.answers { _ in .held(429, "rate_limited", retryAfter: "7200") }
+    // Within the hours that are counted from the start.
+    scene.simulation.advance(by: .seconds(600))
+    await append(life)
+    try await replay(0..<10, life)
+    // Both lanes have a request under way when the first is answered.
+    await scene.simulation.settle { scene.upstream.inFlight == 2 }
+    for hour in 1...2 {
+      scene.upstream.release()
+      scene.simulation.settle()
+      #expect(scene.upstream.inFlight == 0)
+      #expect(scene.lines.value.count { $0.contains("over an hour") } == hour)
+      scene.simulation.advance(by: .seconds(3600))
+      #expect(scene.upstream.inFlight > 0)
+    }
     life.log.close()
   }
 
