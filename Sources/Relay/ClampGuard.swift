@@ -20,10 +20,11 @@ final class ClampGuard: Sendable {
   init(_ subscription: any Subscription, clock: WallClock, logger: Logger, period: Duration = ClampGuard.period) {
     self.clock = clock
     self.logger = logger
-    earliest = Remembered(for: period) { (try? subscription.earliestPendingDate()) ?? nil }
+    earliest = Remembered(nil, for: period) { try subscription.earliestPendingDate() }
   }
 
-  /// When the first of the waiting events is clamped if nothing moves; nil when none waits.
+  /// When the first of the waiting events is clamped if nothing moves; nil when none waits. As it was last known when what
+  /// waits can't be read.
   var beginsAt: Timestamp? { earliest.value.map { $0 + EventsLimits.pastMax } }
 
   /// Warns once when the time is near, and again only after it was not.

@@ -12,7 +12,8 @@ extension Destinations {
 
   /// Stops sinks, all at once; each settles what it has written, and keeps its place in the log.
   ///
-  /// - Parameter names: those that are not configured any more stay as removed ones.
+  /// - Parameter removing: those among them that are not configured any more, which stay as removed ones. The places of the
+  ///   others are taken back when they are made anew.
   /// - Returns: why those that didn't end didn't, by name.
   func stop(sinks names: [String], removing: [String], keep: Duration) async -> [String: String] {
     let stopping = all.filter { names.contains($0.name) }
@@ -24,8 +25,10 @@ extension Destinations {
     changing.withLock { _ in
       for sink in stopping {
         do throws(RelayError) {
+          try checkEnd(of: sink)
+          guard removing.contains(sink.name) else { continue }
           try takeBack(sink)
-          if removing.contains(sink.name) { try remove(sink, keep: keep) }
+          try remove(sink, keep: keep)
         } catch {
           failures[sink.name] = error.description
         }
@@ -72,11 +75,15 @@ extension Destinations {
     return failures
   }
 
-  private func takeBack(_ sink: any Destination) throws(RelayError) {
+  private func checkEnd(of sink: any Destination) throws(RelayError) {
     guard sink.hasEnded else {
       throw RelayError(
         "sink \(sink.name) has not ended yet, since a call to its disk doesn't return; reload again when that answers")
     }
+  }
+
+  private func takeBack(_ sink: any Destination) throws(RelayError) {
+    try checkEnd(of: sink)
     do throws(LogError) {
       try storage.log.takeBack(sink.name)
     } catch {

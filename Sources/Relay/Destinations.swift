@@ -81,6 +81,9 @@ final class Destinations: Sendable {
   /// The upstream, the sinks in the order they came, and removed ones whose place is kept.
   var all: [any Destination] { list.withLock { $0 } }
 
+  /// The names of the sinks that are there, removed ones left out.
+  var sinks: [String] { all.filter { $0 !== upstream && !($0 is RemovedSink) }.map(\.name) }
+
   /// Puts others in the place of some, in one step for whoever asks for all.
   func change(_ body: (inout [any Destination]) -> Void) { list.withLock { body(&$0) } }
 
@@ -102,8 +105,10 @@ final class Destinations: Sendable {
   }
 
   /// How many of the events that wait to go upstream come within a day of the 7 days past which it clamps them.
-  func clampRisk(at now: Timestamp) -> Int {
-    (try? upstreamSubscription.pendingEvents(datedBefore: now - EventsLimits.pastMax + .seconds(86_400))) ?? 0
+  ///
+  /// - Throws: ``LogError`` when what waits can't be read.
+  func clampRisk(at now: Timestamp) throws(LogError) -> Int {
+    try upstreamSubscription.pendingEvents(datedBefore: now - EventsLimits.pastMax + .seconds(86_400)) ?? 0
   }
 
   var statuses: [DestinationStatus] { all.map(\.status) }

@@ -53,7 +53,7 @@ final class Listeners: Sendable {
       in: daemon.metrics, version: RelayVersion.current, clock: daemon.clock,
       connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses },
       removedLetters: { destinations.deadLetters.removedLetters })
-    let clampRisk = Remembered(for: .seconds(60)) { destinations.clampRisk(at: daemon.clock.now) }
+    let clampRisk = Remembered(0, for: .seconds(60)) { try destinations.clampRisk(at: daemon.clock.now) }
     daemon.metrics.gauge(
       "event_relay_clamp_risk_events", "Waiting events within 24 h of the 7 days past which the upstream clamps them."
     ) { Double(clampRisk.value) }

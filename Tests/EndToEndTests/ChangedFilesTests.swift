@@ -38,17 +38,18 @@ extension EndToEnd {
       "a webhook's certificate that a symbolic link brings is shown; one that is of another key is refused",
       .enabled(if: PythonTools.isThere, PythonTools.comment))
     func certificate() async throws {
-      let (server, mine) = (try await pair("server"), try await pair("one"))
-      let next = try await pair("two")
-      for (name, certificate, key) in [("1", mine.0, mine.1), ("2", next.0, next.1), ("bad", next.0, mine.1)] {
+      let server = try TestCertificate("server", in: directory)
+      let (mine, next) = (try TestCertificate("one", in: directory), try TestCertificate("two", in: directory))
+      for (name, shown, key) in [("1", mine, mine.key), ("2", next, next.key), ("bad", next, mine.key)] {
         try FileManager.default.createDirectory(atPath: directory.file("..\(name)"), withIntermediateDirectories: true)
-        try FileManager.default.copyItem(atPath: certificate, toPath: directory.file("..\(name)/tls.crt"))
+        try FileManager.default.copyItem(atPath: shown.certificate, toPath: directory.file("..\(name)/tls.crt"))
         try FileManager.default.copyItem(atPath: key, toPath: directory.file("..\(name)/tls.key"))
       }
       turn(to: "1")
       for name in ["tls.crt", "tls.key"] { symlink("..data/\(name)", directory.file(name)) }
       // It lets in who shows the second one.
-      let (receiver, port) = try await PythonTools.start("tls_receiver.py", server.0, server.1, next.0)
+      let (receiver, port) = try await PythonTools.start(
+        "tls_receiver.py", server.certificate, server.key, next.certificate)
       var settings = RelaySettings(upstream: try ScriptedUpstream(), hasSink: false)
       settings.further = """
         sinks:
@@ -57,7 +58,7 @@ extension EndToEnd {
             url: "https://localhost:\(port)/in"
             linger: 10ms
             retry: { initial: 20ms, max: 50ms }
-            ca_file: \(server.0)
+            ca_file: \(server.certificate)
             client_certificate: { certificate: ./tls.crt, key: ./tls.key }
         """
       let relay = try await RelayProcess(directory, settings)
@@ -82,18 +83,6 @@ extension EndToEnd {
     private func turn(to version: String) {
       symlink("..\(version)", directory.file("..tmp"))
       rename(directory.file("..tmp"), directory.file("..data"))
-    }
-
-    /// A certificate for localhost that signs itself, and its key.
-    private func pair(_ name: String) async throws -> (String, String) {
-      let (certificate, key) = (directory.file("\(name).pem"), directory.file("\(name)-key.pem"))
-      let request = try ChildProcess(
-        [
-          "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-          "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-        ], program: "/usr/bin/openssl")
-      guard await request.wait() == 0 else { throw TestFailure(request.errorText) }
-      return (certificate, key)
     }
   }
 }

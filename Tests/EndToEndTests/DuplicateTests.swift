@@ -90,9 +90,7 @@ extension EndToEnd {
       var relay = try await RelayProcess(
         directory, RelaySettings(upstream: upstream, intake: ", dedupe: { window: 1s }"))
       let settings = RelaySettings(upstream: upstream, intake: Self.dedupe)
-      _ = settings.write(in: directory)
-      let answer = try await relay.admin("POST", "/reload")
-      #expect(answer.json?["applied"]?.array?.map(\.string) == ["ingest.dedupe.window"], "\(answer.text)")
+      #expect(try await relay.reload(settings, in: directory).texts("applied") == ["ingest.dedupe.window"])
       try await relay.accept([event])
       let posted = ContinuousClock.now
       #expect(try await relay.flush() == 0)

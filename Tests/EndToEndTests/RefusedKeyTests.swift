@@ -41,9 +41,7 @@ extension EndToEnd {
       #expect(health.status == 200 && health.text.contains("Key refused"), "\(health.text)")
       #expect(upstream.record.value.requests.count == 4)
 
-      _ = settings(upstream, key: "aso_wk_right").write(in: directory)
-      let answer = try await relay.admin("POST", "/reload")
-      #expect(answer.status == 200, "\(answer.text)")
+      try await relay.reload(settings(upstream, key: "aso_wk_right"), in: directory)
       #expect(await upstream.hasTaken(events[3...].map(\.id)))
       #expect(try await relay.flush() == 0)
       #expect(try await relay.destination("upstream")["state"] == "running")

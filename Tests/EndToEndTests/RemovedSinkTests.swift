@@ -7,19 +7,12 @@ extension EndToEnd {
   @Suite("Sinks that are removed")
   struct RemovedSinkTests {
     private let directory = TemporaryDirectory()
-    private static let raw = "{ name: raw, type: ndjson, path: ./events/%Y.ndjson }"
+    private let events = (0..<6).map { TestEvent($0) }
 
     private func settings(_ upstream: ScriptedUpstream, sinks: String, _ further: String = "") -> RelaySettings {
-      var settings = RelaySettings(
-        upstream: upstream, log: "segment_size: 2MiB, max_size: 8MiB, min_free_disk: 1MiB", hasSink: false)
-      settings.further = "sinks: [\(sinks)]\n\(further)"
+      var settings = RelaySettings(upstream, sinks: sinks, further)
+      settings.log = "segment_size: 2MiB, max_size: 8MiB, min_free_disk: 1MiB"
       return settings
-    }
-
-    private func reload(_ relay: RelayProcess, _ settings: RelaySettings) async throws {
-      _ = settings.write(in: directory)
-      let answer = try await relay.admin("POST", "/reload")
-      #expect(answer.status == 200, "\(answer.text)")
     }
 
     /// Events of seven kilobytes, delivered upstream.
@@ -42,13 +35,54 @@ extension EndToEnd {
 
     private var lines: [JSONValue] { sinkLines(directory).compactMap { try? JSONValue(parsing: $0) } }
 
+    @Test("come back where they were: each event is in each exactly once, from when the sink was there")
+    func comeAndGo() async throws {
+      let upstream = try ScriptedUpstream()
+      let both = settings(upstream, sinks: "\(RelaySettings.raw), \(RelaySettings.audit)")
+      let relay = try await RelayProcess(directory, settings(upstream, sinks: ""))
+      let events = self.events
+      try await relay.accept([events[0]])
+      #expect(try await relay.reload(both, in: directory).texts("applied") == ["sinks.raw", "sinks.audit"])
+      try await relay.accept([events[1]])
+      #expect(try await relay.flush() == 0)
+      // They go, with an event that comes meanwhile: their places are kept.
+      #expect(
+        (try await relay.reload(settings(upstream, sinks: ""), in: directory)).texts("applied") == [
+          "sinks.raw", "sinks.audit",
+        ])
+      #expect(eventIDs(sinkLines(directory)) == [events[1].id])
+      #expect(try await archivedIDs(directory) == [events[1].id])
+      try await relay.accept([events[2]])
+      for name in ["raw", "audit"] {
+        let status = try await relay.destination(name)
+        #expect(status["type"]?.string == "removed" && status["state"]?.string == "stopped", "\(status)")
+        #expect(status["pending"]?.integer() == 1)
+        #expect(status["detail"]?.string?.contains("its place is kept until") == true)
+      }
+      // One comes back in the same life, the other in the next.
+      try await relay.reload(settings(upstream, sinks: RelaySettings.raw), in: directory)
+      try await relay.accept([events[3]])
+      #expect(try await relay.stop() == 0)
+      let next = try await RelayProcess(directory, settings(upstream, sinks: RelaySettings.raw))
+      #expect(next.process.errorText.contains("a sink is no longer configured"))
+      try await next.accept([events[4]])
+      try await next.reload(both, in: directory)
+      try await next.accept([events[5]])
+      #expect(try await next.flush() == 0)
+      #expect(try await next.stop() == 0)
+      #expect(eventIDs(sinkLines(directory)) == events[1...5].map(\.id))
+      #expect(try await archivedIDs(directory) == events[1...5].map(\.id))
+      let verify = try await eventRelay("archive", "verify", directory.file("archive"))
+      #expect(verify.exitCode == 0, "\(verify.output)\(verify.errors)")
+    }
+
     @Test("hold nothing of what comes after, so that more than the log's size goes by; what goes is in their books")
     func holdNothing() async throws {
       let upstream = try ScriptedUpstream(keepsRequests: false)
-      let both = settings(upstream, sinks: Self.raw)
+      let both = settings(upstream, sinks: RelaySettings.raw)
       var relay = try await RelayProcess(directory, both)
       try await deliver(relay, 0..<100)
-      try await reload(relay, settings(upstream, sinks: ""))
+      try await relay.reload(settings(upstream, sinks: ""), in: directory)
       try await deliver(relay, 100..<1000)
       let status = try await relay.destination("raw")
       #expect(status["held_bytes"]?.integer() == 0 && count(status["ledger"], "delivered") == 100, "\(status)")
@@ -61,7 +95,7 @@ extension EndToEnd {
       relay = try await RelayProcess(directory, settings(upstream, sinks: ""))
       try await deliver(relay, 1000..<2000)
       try await expectWell(directory)
-      try await reload(relay, both)
+      try await relay.reload(both, in: directory)
       try await deliver(relay, 2000..<2010)
       #expect(try await relay.stop() == 0)
       try await expectWell(directory)
@@ -83,12 +117,12 @@ extension EndToEnd {
         "{ name: hook, type: webhook, url: \"\(receiver.url)\", linger: 10ms, retry: { initial: 20ms, max: 50ms } }"
       let relay = try await RelayProcess(directory, settings(upstream, sinks: hook))
       let owed = try await deliver(relay, 0..<50, flushes: false)
-      try await reload(relay, settings(upstream, sinks: ""))
+      try await relay.reload(settings(upstream, sinks: ""), in: directory)
       try await deliver(relay, 50..<1000)
       let held: Int? = try await relay.destination("hook")["held_bytes"]?.integer()
       #expect((1...2_100_000).contains(held ?? 0), "\(String(describing: held))")
       open.change { $0 = true }
-      try await reload(relay, settings(upstream, sinks: hook))
+      try await relay.reload(settings(upstream, sinks: hook), in: directory)
       #expect(try await relay.flush() == 0)
       let taken = receiver.record.value.requests.last { request in
         owed.allSatisfy { String(decoding: request.body, as: UTF8.self).contains($0.id) }
@@ -101,6 +135,29 @@ extension EndToEnd {
       try await expectWell(directory)
     }
 
+    @Test("are given up when positions.keep is over, counted and told")
+    func expired() async throws {
+      let upstream = try ScriptedUpstream()
+      // Its receiver takes nothing, so that it is owed what came.
+      let receiver = try ScriptedUpstream { _ in .error(503, "server_error") }
+      let hook = "{ name: hook, type: webhook, url: \"\(receiver.url)\", linger: 10ms }"
+      let relay = try await RelayProcess(directory, settings(upstream, sinks: hook))
+      try await relay.accept([events[0], events[1]])
+      try await relay.reload(settings(upstream, sinks: ""), in: directory)
+      #expect(try await relay.destination("hook")["pending"]?.integer() == 2)
+      #expect(readFile(directory.file("data/positions/hook.json")) != nil)
+      try await relay.reload(settings(upstream, sinks: "", "positions: { keep: 0s }"), in: directory)
+      #expect(readFile(directory.file("data/positions/hook.json")) == nil)
+      #expect(try await relay.status()["destinations"]?.array?.map { $0["name"]?.string } == ["upstream"])
+      #expect(
+        try await relay.admin("GET", "/metrics").text.contains("event_relay_removed_sink_dropped_events_total 2\n"))
+      let told = await relay.process.waitForLine("a removed sink's time is over")
+      #expect(told?.contains("events=2") == true)
+      let audit = readLines(directory.file("data/audit.ndjson"))
+      #expect(audit.contains { $0.contains("drop_removed_sink") && $0.contains("\"dropped_events\":2") })
+      #expect(try await relay.stop() == 0)
+    }
+
     @Test("that are given up leave their last books, and begin anew when they are put back")
     func givenUp() async throws {
       let upstream = try ScriptedUpstream(keepsRequests: false)
@@ -108,8 +165,8 @@ extension EndToEnd {
       let hook = "{ name: hook, type: webhook, url: \"\(receiver.url)\", linger: 10ms }"
       var relay = try await RelayProcess(directory, settings(upstream, sinks: hook))
       try await deliver(relay, 0..<7, flushes: false)
-      try await reload(relay, settings(upstream, sinks: ""))
-      try await reload(relay, settings(upstream, sinks: "", "positions: { keep: 0s }"))
+      try await relay.reload(settings(upstream, sinks: ""), in: directory)
+      try await relay.reload(settings(upstream, sinks: "", "positions: { keep: 0s }"), in: directory)
       let books = try await relay.status()["removed_sinks"]
       #expect(count(books, "dropped_events") == 7)
       let last = books?["given_up"]?.array?.first

@@ -211,7 +211,9 @@ extension EndToEnd {
       "TLS is verified, by the authority that is named, and the relay shows its certificate to who asks for it",
       .enabled(if: PythonTools.isThere, PythonTools.comment))
     func tls() async throws {
-      let (server, client) = (try await certificate("hook.test"), try await certificate("relay"))
+      let (server, client) = (
+        try TestCertificate("hook.test", in: directory), try TestCertificate("relay", in: directory)
+      )
       let (receiver, port) = try await PythonTools.start(
         "tls_receiver.py", server.certificate, server.key, client.certificate)
       let url = "https://localhost:\(port)/in"
@@ -245,7 +247,7 @@ extension EndToEnd {
       "https goes through the environment's proxy, which resolves the name; this machine's own addresses don't",
       .enabled(if: PythonTools.isThere, PythonTools.comment))
     func proxy() async throws {
-      let server = try await certificate("hook.test")
+      let server = try TestCertificate("hook.test", in: directory)
       let (receiver, port) = try await PythonTools.start("tls_receiver.py", server.certificate, server.key)
       let (proxy, proxyPort) = try await PythonTools.start("tls_receiver.py", "--proxy", "\(port)")
       let upstream = try ScriptedUpstream()
@@ -262,18 +264,6 @@ extension EndToEnd {
       #expect(!asked.isEmpty && asked.allSatisfy { $0 == "CONNECT hook.test:443 HTTP/1.1" }, "\(asked)")
       #expect(try await relay.flush() == 0)
       #expect(try await relay.stop() == 0)
-    }
-
-    /// A certificate that signs itself, for a name and for localhost.
-    private func certificate(_ name: String) async throws -> (certificate: String, key: String) {
-      let (certificate, key) = (directory.file("\(name).pem"), directory.file("\(name)-key.pem"))
-      let request = try ChildProcess(
-        [
-          "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-          "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name),DNS:localhost", "-keyout", key, "-out", certificate,
-        ], program: "/usr/bin/openssl")
-      guard await request.wait() == 0 else { throw TestFailure(request.errorText) }
-      return (certificate, key)
     }
   }
 }

@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-@Suite("TLS", .timeLimit(.minutes(2)), .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.openssl)))
+@Suite("TLS", .timeLimit(.minutes(2)), .enabled(if: TestCertificate.canBeMade))
 struct TLSTests {
   @Test("trusts the given authority and no other, and checks the name")
   func trust() async throws {
@@ -55,7 +55,7 @@ struct TLSTests {
 
 @Suite(
   "TLS with what was in files", .timeLimit(.minutes(2)),
-  .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.openssl)))
+  .enabled(if: TestCertificate.canBeMade))
 struct TLSBytesTests {
   @Test("works when the files are gone, and a connection serves nobody who shows or trusts something else")
   func bytes() async throws {
@@ -90,31 +90,8 @@ struct TLSBytesTests {
   }
 }
 
-/// A certificate for `localhost` that signs itself, and its key.
-struct TestCertificate: Sendable {
-  let certificate, key: String
-  private let directory = TemporaryDirectory()
-
-  init(_ name: String) throws {
-    certificate = directory.file("\(name).pem")
-    key = directory.file("\(name)-key.pem")
-    let request = Process()
-    request.executableURL = URL(fileURLWithPath: TLSServer.openssl)
-    request.arguments = [
-      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-      "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-    ]
-    request.standardError = FileHandle.nullDevice
-    try request.run()
-    request.waitUntilExit()
-    try #require(request.terminationStatus == 0)
-  }
-}
-
 /// `openssl s_server` with a certificate of its own for `localhost`.
 private final class TLSServer: Sendable {
-  static let openssl = "/usr/bin/openssl"
-
   let port: Int
   private let own: TestCertificate
   private let process: pid_t
@@ -124,7 +101,7 @@ private final class TLSServer: Sendable {
   init(demanding client: TestCertificate? = nil) throws {
     own = try TestCertificate("localhost")
     let server = Process()
-    server.executableURL = URL(fileURLWithPath: Self.openssl)
+    server.executableURL = URL(fileURLWithPath: TestCertificate.openssl)
     server.arguments =
       ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", own.certificate, "-key", own.key]
       + (client.map { ["-Verify", "1", "-verify_return_error", "-CAfile", $0.certificate] } ?? [])

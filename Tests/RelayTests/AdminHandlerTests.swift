@@ -1,4 +1,6 @@
+import EventLog
 import Observability
+import TestSupport
 import Testing
 
 @testable import Relay
@@ -21,11 +23,32 @@ struct RememberedTests {
   @Test("is got once in a while, however often it is asked for")
   func once() {
     let reads = Counter()
-    let figure = Remembered(for: .seconds(3600)) {
+    let figure = Remembered(0, for: .seconds(3600)) {
       reads.add()
       return 7
     }
     for _ in 0..<5 { #expect(figure.value == 7) }
     #expect(reads.value == 1)
+  }
+
+  @Test("that can't be got stays what it was, and is got anew no more often for it")
+  func failing() {
+    let next = Fact<Int?>(nil)
+    let looks = Fact(0)
+    func remembered(_ period: Duration) -> Remembered<Int> {
+      Remembered(0, for: period) {
+        looks.change { $0 += 1 }
+        guard let value = next.value else { throw LogError("unreadable") }
+        return value
+      }
+    }
+    let now = remembered(.zero)
+    #expect(now.value == 0)
+    next.change { $0 = 7 }
+    #expect(now.value == 7)
+    next.change { $0 = nil }
+    #expect(now.value == 7 && looks.value == 3)
+    let seldom = remembered(.seconds(3600))
+    #expect(seldom.value == 0 && seldom.value == 0 && looks.value == 4)
   }
 }

@@ -88,6 +88,22 @@ final class ClampGuardTests: Sendable {
     #expect(warnings.last?.contains("are older than 7 days") == true)
   }
 
+  @Test("what was known stands while what waits can't be read, and nobody is told twice for it")
+  func unreadable() async throws {
+    let subscription = DatedSubscription(clock.now - EventsLimits.pastMax + .seconds(60))
+    let guardian = ClampGuard(subscription, clock: clock, logger: logger, period: .zero)
+    for fails in [false, true, false, true] {
+      subscription.fails.change { $0 = fails }
+      guardian.check()
+      #expect(guardian.beginsAt == clock.now + .seconds(60))
+      #expect(warnings.count == 1)
+    }
+    // Nothing waits any more: that is no failure.
+    subscription.fails.change { $0 = false }
+    subscription.earliest.change { $0 = nil }
+    #expect(guardian.beginsAt == nil)
+  }
+
   @Test("a look holds for a minute, since it costs reading")
   func remembers() async throws {
     let log = try open()

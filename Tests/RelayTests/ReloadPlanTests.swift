@@ -6,6 +6,13 @@ import Testing
 
 @testable import Relay
 
+extension ReloadPlan {
+  /// Of a relay whose sinks are those that are configured.
+  fileprivate init(from old: RelayConfiguration, to new: RelayConfiguration) {
+    self.init(from: old, to: new, sinks: old.sinks.map(\.name))
+  }
+}
+
 @Suite("A reload's plan")
 struct ReloadPlanTests {
   private let old = RelayConfiguration(dataDirectory: "/d")
@@ -81,6 +88,25 @@ struct ReloadPlanTests {
     var reversed = after
     reversed.sinks.reverse()
     #expect(ReloadPlan(from: after, to: reversed).isEmpty)
+  }
+
+  @Test("removes the sinks that are there and configured no longer, whichever configuration they come from")
+  func leftOver() throws {
+    var (before, after) = (old, old)
+    before.sinks = [try sink("kept")]
+    after.sinks = before.sinks
+    // It was to go before, and didn't end.
+    let plan = ReloadPlan(from: before, to: after, sinks: ["kept", "hung"])
+    #expect(plan.steps == [.stopSinks] && plan.removed == ["hung"] && plan.stopping == ["hung"])
+    #expect(plan.starting.isEmpty && plan.applied == ["sinks.hung"] && plan.result == after)
+    #expect(ReloadPlan(from: before, to: after, sinks: ["kept"]).isEmpty)
+    // Put back, it is made anew where that was.
+    after.sinks.append(try sink("hung"))
+    let back = ReloadPlan(from: before, to: after, sinks: ["kept", "hung"])
+    #expect(back.steps == [.startSinks] && back.removed.isEmpty && back.starting.map(\.name) == ["hung"])
+    // One that isn't there any more need not go.
+    let gone = ReloadPlan(from: after, to: before, sinks: ["kept"])
+    #expect(gone.isEmpty && gone.result == before)
   }
 
   @Test("keeps max_size where segments that are as large as before would leave no three of them")

@@ -9,10 +9,14 @@ struct ReloadTurnsTests {
   private final class Gate: Sendable {
     let begun = Fact<[[ReloadTurns.Wish]]>([])
     let open = Fact(false)
+    /// How many runs are under way, and how many were at most.
+    let inside = Fact((now: 0, most: 0))
 
     func work(_ wishes: [ReloadTurns.Wish]) async -> ReloadOutcome {
+      inside.change { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
       begun.change { $0.append(wishes) }
       await open.wait { $0 }
+      inside.change { $0.now -= 1 }
       return ReloadOutcome(applied: ["run \(begun.value.count)"])
     }
   }
@@ -22,28 +26,14 @@ struct ReloadTurnsTests {
     let (turns, gate) = (ReloadTurns(), Gate())
     async let first = turns.take(.reload(by: "a")) { await gate.work($0) }
     await gate.begun.wait { $0.count == 1 }
-    let waiting = Fact(0)
-    let others = Task {
-      await withTaskGroup(of: ReloadOutcome.self) { group in
-        for _ in 0..<20 {
-          group.addTask {
-            // (Those wishes are made while the first one runs: it is let go only below.)
-            async let outcome = turns.take(.reload(by: "b")) { await gate.work($0) }
-            waiting.change { $0 += 1 }
-            return await outcome
-          }
-        }
-        return await group.reduce(into: []) { $0.append($1) }
-      }
-    }
-    await waiting.wait { $0 == 20 }
+    let others = (0..<20).map { _ in Task { await turns.take(.reload(by: "b")) { await gate.work($0) } } }
+    // (One that runs beside the first waits no more.)
+    while turns.waiting.wishes < 20, gate.begun.value.count == 1 { await Task.yield() }
     gate.open.change { $0 = true }
     #expect(await first.applied == ["run 1"])
-    let outcomes = await others.value
-    #expect(outcomes.count == 20)
-    let runs = gate.begun.value
-    #expect(runs[0] == [.reload(by: "a")])
-    #expect(runs.dropFirst().reduce(0) { $0 + $1.count } == 20)
+    for other in others { #expect(await other.value.applied == ["run 2"]) }
+    #expect(gate.begun.value == [[.reload(by: "a")], Array(repeating: .reload(by: "b"), count: 20)])
+    #expect(gate.inside.value == (now: 0, most: 1))
   }
 
   @Test("end before the relay does, and none begins afterwards")
@@ -55,11 +45,16 @@ struct ReloadTurnsTests {
     let closing = Task {
       await turns.close()
       isClosed.change { $0 = true }
+      return gate.inside.value.now
     }
+    // It waits for the one that runs, or it comes back too early.
+    while turns.waiting.closers == 0, !isClosed.value { await Task.yield() }
     #expect(!isClosed.value)
+    async let late = turns.take(.files) { await gate.work($0) }
     gate.open.change { $0 = true }
-    await closing.value
+    #expect(await closing.value == 0)
     #expect(await running.applied == ["run 1"])
+    #expect(await late == ReloadTurns.closed)
     #expect(await turns.take(.files) { await gate.work($0) } == ReloadTurns.closed)
     await turns.close()
     #expect(gate.begun.value.count == 1)

@@ -23,7 +23,7 @@ struct ReloadPlan: Sendable, Equatable {
   var applied: [String]
   /// Those that a restart alone brings.
   var needsRestart: [String]
-  /// Sinks that are configured no longer.
+  /// Sinks that are there and configured no longer.
   var removed: [String] = []
   /// Sinks that are stopped and made anew.
   var changed: [RelayConfiguration.Sink] = []
@@ -31,7 +31,9 @@ struct ReloadPlan: Sendable, Equatable {
   /// What is in use when all is done.
   var result: RelayConfiguration
 
-  init(from old: RelayConfiguration, to new: RelayConfiguration) {
+  /// - Parameter sinks: the names of those that are there and not removed yet. One that didn't end when it was to go is
+  ///   among them, and stands in neither configuration.
+  init(from old: RelayConfiguration, to new: RelayConfiguration, sinks: [String]) {
     var steps: Set<Step> = []
     (applied, needsRestart, result) = ([], [], old)
     for key in ReloadableKey.all where key.differs(old, new) {
@@ -51,7 +53,7 @@ struct ReloadPlan: Sendable, Equatable {
       if before != sink { changed.append(sink) }
     }
     let names = Set(new.sinks.map(\.name))
-    removed = old.sinks.map(\.name).filter { !names.contains($0) }
+    removed = sinks.filter { !names.contains($0) }
     applied += (removed + changed.map(\.name) + added.map(\.name)).map(Self.key)
     if !removed.isEmpty || !changed.isEmpty { steps.insert(.stopSinks) }
     if !changed.isEmpty || !added.isEmpty { steps.insert(.startSinks) }

@@ -25,6 +25,9 @@ final class ReloadTurns: Sendable {
   private let state = Mutex(State())
   static let closed = ReloadOutcome(faults: ["the relay is stopping; nothing is reloaded any more"])
 
+  /// How many wait for a turn, and how many for the end: for tests.
+  var waiting: (wishes: Int, closers: Int) { state.withLock { ($0.waiting.count, $0.closing.count) } }
+
   /// Waits for a turn and for its outcome.
   ///
   /// - Parameter work: reloads once, for all who wish for it.

@@ -85,7 +85,7 @@ final class Reloader: Sendable {
     case .failure(let faults): outcome = ReloadOutcome(faults: faults.all.map(\.description))
     case .success(let read):
       let new = daemon.options.applied(to: read)
-      guard !ReloadPlan(from: running, to: new).isEmpty else { return ReloadOutcome() }
+      guard !plan(to: new).isEmpty else { return ReloadOutcome() }
       outcome = await take(new, by: "changed files")
       if outcome.faults.isEmpty { await destinations.upstream.keysChanged() }
     }
@@ -116,9 +116,13 @@ final class Reloader: Sendable {
     for destination in destinations.all { await destination.reloaded() }
   }
 
+  private func plan(to new: RelayConfiguration) -> ReloadPlan {
+    ReloadPlan(from: running, to: new, sinks: destinations.sinks)
+  }
+
   /// Looks at everything first, then takes what differs into use, step by step.
   private func take(_ new: RelayConfiguration, by actor: String) async -> ReloadOutcome {
-    let plan = ReloadPlan(from: running, to: new)
+    let plan = plan(to: new)
     let faults = plan.starting.compactMap { sink in
       sink.options.path.flatMap(SinkPlace.fault).map {
         ConfigurationFault(file: daemon.source.file, line: sink.placeLine, key: sink.placeKey, message: $0).description
@@ -136,7 +140,7 @@ final class Reloader: Sendable {
     let failed = Set(failures.map(\.key))
     current.withLock { current in
       current = plan.result
-      // One that isn't there is made by the next reload.
+      // The next reload makes one that isn't there, and removes one that still is.
       current.sinks.removeAll { failed.contains(ReloadPlan.key(ofSink: $0.name)) }
     }
     return ReloadOutcome(

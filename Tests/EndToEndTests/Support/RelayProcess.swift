@@ -24,13 +24,15 @@ struct RelaySettings: Sendable {
   /// Short, since most tests end with an upstream that takes nothing.
   var grace = "500ms"
   var adminToken = "~"
+  /// Host names by which the admin listener may be called, besides those it always takes.
+  var adminHosts = ""
   var further = ""
 
   var yaml: String {
     """
     data_dir: ./data
     ingest: { listen: ["\(listen)"], keys: \(keys)\(intake) }
-    admin: { listen: "127.0.0.1:0", token: \(adminToken) }
+    admin: { listen: "127.0.0.1:0", token: \(adminToken), hosts: [\(adminHosts)] }
     \(apps)
     log: { \(log) }
     upstream:
@@ -137,6 +139,19 @@ final class RelayProcess: Sendable {
       throw TestFailure("the status has no destination \(name)")
     }
     return found
+  }
+
+  /// Writes settings and has them reloaded; the answer, which must have this status.
+  @discardableResult
+  func reload(
+    _ settings: RelaySettings, in directory: TemporaryDirectory, status: Int = 200
+  ) async throws -> JSONValue {
+    _ = settings.write(in: directory)
+    let answer = try await admin("POST", "/reload")
+    guard answer.status == status, let json = answer.json else {
+      throw TestFailure("reload: \(answer.status): \(answer.text)")
+    }
+    return json
   }
 
   /// Ends the relay as an operator does and returns its exit code.
