@@ -58,7 +58,8 @@ struct RecordLinesTests {
         destination: "upstream", reason: .rejected, status: 200, code: "invalid_name", message: "say \"please\"\n",
         attempts: 2, at: Timestamp(milliseconds: 1_792_757_072_000)))
     #expect(
-      text == #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"identify","#
+      text
+        == #"{"received_at":"2026-10-23T12:04:31.512Z","relay":"r-1","app":"ios","kind":"identify","protocol":"app-store-operator","#
         + #""seq":18446744073709551615,"destination":"upstream","reason":"rejected","status":200,"code":"invalid_name","#
         + #""message":"say \"please\"\n","attempts":2,"at":"2026-10-23T12:04:32.000Z","event":{"anonymous_id":"x"}}"#
         + "\n")

@@ -108,7 +108,7 @@ extension FileSubscription {
           let number = header.firstSequence + UInt64(i)
           if marks.isSettled(number) { continue }
           let event = EventIndex(UnsafeRawPointer(start) + header.indexOffset + i * EventIndex.encodedSize)
-          body(number, event.flags.contains(.clamped) ? header.receivedAt : event.occurredAt)
+          body(number, event.date(receivedAt: header.receivedAt))
         }
       }
       guard try cursor.advance(catalog) else { break }
