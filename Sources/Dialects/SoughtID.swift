@@ -1,5 +1,6 @@
 import CSimdjson
 import EventsAPI
+import Glibc
 import JSON
 
 /// The id of an event that somebody looks for, whatever protocol the event came by.
@@ -42,16 +43,39 @@ public struct SoughtID: Sendable {
 
   // MARK: In lines
 
-  private static let names = DialectRegistry.all.flatMap(\.incoming.idNames).map { Array("\"\($0)\"".utf8) }
+  /// The names of ids, with their quotes.
+  private static let names = DialectRegistry.all.flatMap(quotedNames)
+  private static let namesByProtocol = DialectRegistry.all.map { (Array($0.name.utf8), quotedNames($0)) }
+  private static let usualNames = quotedNames(DialectRegistry.usual)
+  private static let kind = Array(#"","kind":""#.utf8)
+  private static let protocolName = Array(#"","protocol":""#.utf8)
   /// How an escaped letter of a name begins.
   private static let escape = Array(#"\u00"#.utf8)
+  /// A record says its kind within so many bytes.
+  private static let headBytes = 1024
 
-  /// Whether an event in some JSON may have the id, told without parsing: fast, and not sure, since another object inside may
-  /// have a member of the name, and escapes hide what they stand for. When it says no, there is none.
+  private static func quotedNames(_ dialect: any Dialect) -> [[UInt8]] {
+    dialect.incoming.idNames.map { Array("\"\($0)\"".utf8) }
+  }
+
+  /// Whether the event in a record's line may have the id, told without parsing: fast, and not sure, since another object
+  /// inside may have a member of the name, and escapes hide what they stand for. When it says no, it hasn't.
   public func occurs(in line: UnsafeRawBufferPointer) -> Bool {
     guard let base = line.baseAddress else { return false }
-    for name in Self.names where occurs(as: name, in: line, base) { return true }
+    for name in Self.names(in: line, base) where occurs(as: name, in: line, base) { return true }
+    guard memchr(base, Int32(UInt8(ascii: "\\")), line.count) != nil else { return false }
     return json_find(base, line.count, Self.escape, Self.escape.count) != nil
+  }
+
+  /// What the record's protocol calls its events' ids; all names where the line doesn't begin as records do.
+  private static func names(in line: UnsafeRawBufferPointer, _ base: UnsafeRawPointer) -> [[UInt8]] {
+    // (In front of it only names can stand, in which every quote is escaped.)
+    guard let found = json_find(base, min(line.count, headBytes), kind, kind.count) else { return names }
+    var rest = line[(found - base + kind.count)...]
+    rest = rest.drop { $0 != UInt8(ascii: "\"") }
+    guard rest.starts(with: protocolName) else { return usualNames }
+    let name = rest.dropFirst(protocolName.count).prefix { $0 != UInt8(ascii: "\"") }
+    return namesByProtocol.first { name.elementsEqual($0.0) }?.1 ?? []
   }
 
   private func occurs(as name: [UInt8], in line: UnsafeRawBufferPointer, _ base: UnsafeRawPointer) -> Bool {

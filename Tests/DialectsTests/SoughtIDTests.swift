@@ -55,6 +55,24 @@ struct SoughtIDTests {
     }
   }
 
+  @Test("is looked for in a record by its own protocol's name alone")
+  func records() throws {
+    func record(_ protocolName: String, _ event: String) -> String {
+      #"{"received_at":"2026-10-23T06:04:31.512Z","relay":"r","app":"a\",\"kind\":","kind":"event"\#(protocolName),"seq":1,"#
+        + #""event":\#(event)}"#
+    }
+    for dialect in DialectRegistry.all {
+      for name in dialect.incoming.idNames {
+        #expect(try occurs("order-1", record(#","protocol":"\#(dialect.name)""#, #"{"\#(name)":"order-1"}"#)))
+      }
+      #expect(try !occurs("order-1", record(#","protocol":"\#(dialect.name)""#, #"{"other_id":"order-1"}"#)))
+    }
+    // As older programs wrote them: whatever the event says of a protocol.
+    #expect(try occurs("order-1", record("", #"{"kind":"x","protocol":"datalyr","event_id":"order-1"}"#)))
+    #expect(try !occurs("order-1", record("", #"{"eventId":"order-1"}"#)))
+    #expect(try !occurs("order-1", record(#","protocol":"newer""#, #"{"event_id":"order-1"}"#)))
+  }
+
   @Test("may stand behind escapes, in the name or in the id")
   func escapes() throws {
     #expect(try occurs("order-1", #"{"event\u005fid":"order-1"}"#))
