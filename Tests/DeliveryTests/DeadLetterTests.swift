@@ -81,8 +81,8 @@ struct DeadLetterTests {
     let line = try JSONValue(parsing: try #require(readLines("\(path)/\(name)").first))
     #expect(
       line.members?.map(\.key) == [
-        "received_at", "relay", "app", "kind", "seq", "destination", "reason", "status", "code", "message", "attempts",
-        "at", "event",
+        "received_at", "relay", "app", "kind", "protocol", "seq", "destination", "reason", "status", "code", "message",
+        "attempts", "at", "event",
       ])
     #expect(line["event"]?["n"]?.integer() == 7)
     #expect(line["attempts"]?.integer() == 2)

@@ -6,6 +6,8 @@ import Synchronization
 /// An upstream that answers as the test says, and remembers what it was sent.
 final class FakeUpstream: HTTPSending {
   struct Sent: Sendable {
+    /// Which of the requests it is, from 1.
+    var number = 0
     var route: String
     var url: String
     var key: String
@@ -86,10 +88,11 @@ final class FakeUpstream: HTTPSending {
 
   nonisolated(nonsending) func send(_ request: HTTPClientRequest) async -> Result<HTTPAnswer, TransportFailure> {
     let key = request.headers.first { $0.hasPrefix("X-Write-Key: ") }?.dropFirst("X-Write-Key: ".count)
-    let sent = Sent(
+    var sent = Sent(
       route: String(request.url.split(separator: "/").last ?? ""), url: request.url, key: key.map(String.init) ?? "",
       body: request.body.map { Array($0.content) } ?? [], at: simulation.now)
     let reply = state.withLock { state in
+      sent.number = state.sent.count + 1
       state.sent.append(sent)
       state.inFlight += 1
       state.inFlightMost = max(state.inFlightMost, state.inFlight)

@@ -1,9 +1,6 @@
 import Clocks
-import DeadLetters
 import EventLog
-import HTTPClient
 import JSON
-import Observability
 import Records
 import Synchronization
 import TestSupport
@@ -37,20 +34,9 @@ struct FileLogDeliveryTests {
   }
 
   private func start(_ configuration: UpstreamConfiguration = Scene.configuration()) async throws -> Life {
-    let log = try FileLog.open(
-      directory: scene.directory.file("log"), positions: scene.directory.file("positions"),
-      configuration: FileLogConfiguration(durability: .os, segmentSize: 64 << 10, minFreeDisk: 0),
-      clock: scene.simulation.wallClock, logger: scene.logger, metrics: MetricsRegistry())
+    let log = try scene.openLog()
     let subscription = try log.subscribe("upstream", origin: .oldest)
-    let destination = UpstreamDestination(
-      configuration: configuration, subscription: subscription, client: scene.upstream, scheduler: scene.simulation,
-      keys: scene.keys,
-      deadLetters: DeadLetterStore(
-        directory: scene.deadLetterDirectory, clock: scene.simulation.wallClock, logger: scene.logger),
-      relay: "test-relay", metrics: scene.metrics, logger: scene.logger, clock: scene.simulation.wallClock,
-      roll: { 0.5 })
-    destination.start()
-    await scene.simulation.settleNext()
+    let destination = await scene.start(over: subscription, configuration)
     return Life(log: log, subscription: subscription, destination: destination)
   }
 

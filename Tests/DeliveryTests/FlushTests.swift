@@ -58,8 +58,8 @@ struct FlushTests {
     "a flush skips no pacing: what the key or an install may not send yet stays, and isn't waited for",
     arguments: [true, false])
   func pacing(isKeys: Bool) async {
-    var configuration = Scene.configuration(linger: .seconds(600))
-    configuration.rateLimit = RateLimit(events: isKeys ? 100 : 0, eventsPerInstall: isKeys ? 0 : 100, margin: 0)
+    var configuration = isKeys ? Scene.paced(100) : Scene.paced(0, 100)
+    configuration.linger = .seconds(600)
     let life = await scene.start(configuration)
     scene.store(1...250, install: 7)
     life.subscription.progress()

@@ -179,7 +179,7 @@ struct LaneTests {
     #expect(life.status.pending.events == 1)
     #expect(life.status.stuckSince == nil)
     scene.keys.set("gone", "aso_wk_back")
-    await scene.simulation.drive { await life.destination.keysChanged() }
+    await scene.keysChanged(life)
     #expect(scene.upstream.sent.last?.key == "aso_wk_back")
     #expect(life.ledger.settled == Tally([.delivered: 2]))
     #expect(life.status.state == .running)

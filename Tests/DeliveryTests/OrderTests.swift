@@ -18,9 +18,8 @@ struct OrderTests {
   }
 
   private func configuration(_ order: UpstreamConfiguration.Order, limit: Int = 0) -> UpstreamConfiguration {
-    var configuration = Scene.configuration()
+    var configuration = Scene.paced(limit)
     configuration.order = order
-    configuration.rateLimit = RateLimit(events: limit, eventsPerInstall: 0, margin: 0)
     return configuration
   }
 
@@ -48,9 +47,7 @@ struct OrderTests {
     #expect(scene.upstream.sent.flatMap(\.numbers).count == 100)
     #expect((Set(scene.upstream.sent.flatMap(\.numbers)) == oldest) == (order == .oldestFirst))
     // One that comes to wait with an older event goes before those that wait already.
-    scene.log.append(
-      #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(5000))","name":"n","n":5000}"#, app: "old",
-      receivedAt: scene.simulation.wallClock.now - .seconds(3600))
+    scene.store([5000], app: "old", receivedAt: scene.simulation.wallClock.now - .seconds(3600))
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(62))
     let second = scene.upstream.sent.flatMap(\.numbers).dropFirst(100)
@@ -65,9 +62,7 @@ struct OrderTests {
     storeReversed(10)
     let life = await scene.start(configuration(.arrival, limit: 100))
     #expect(scene.upstream.sent.flatMap(\.numbers).first == 990)
-    await scene.simulation.drive { [self] in
-      await life.destination.reconfigure(configuration(.oldestFirst, limit: 100))
-    }
+    await scene.reconfigure(life, configuration(.oldestFirst, limit: 100))
     scene.simulation.advance(by: .seconds(62))
     #expect(scene.upstream.sent.flatMap(\.numbers).dropFirst(100).prefix(100) == Array(0..<100)[...])
   }

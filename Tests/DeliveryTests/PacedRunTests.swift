@@ -1,9 +1,6 @@
 import Clocks
-import DeadLetters
 import EventLog
 import EventsAPI
-import HTTPClient
-import Observability
 import Synchronization
 import TestSupport
 import Testing
@@ -78,25 +75,13 @@ final class PacedRunTests: Sendable {
     arguments: [LimiterKind.sliding, .fixed, .bucket])
   func hotInstall(limiter: LimiterKind) async throws {
     let core = try standIn(limiter)
-    let log = try FileLog.open(
-      directory: scene.directory.file("log"), positions: scene.directory.file("positions"),
-      configuration: FileLogConfiguration(durability: .os, minFreeDisk: 0), clock: scene.simulation.wallClock,
-      logger: scene.logger, metrics: MetricsRegistry())
+    let log = try scene.openLog(segmentSize: 64 << 20)
     defer { log.close() }
     await store(in: log)
     let subscription = try log.subscribe("upstream", origin: .oldest)
-    var configuration = Scene.configuration()
-    configuration.rateLimit = RateLimit(events: 10_000, eventsPerInstall: 300, margin: 0.05)
+    var configuration = Scene.paced(10_000, 300, margin: 0.05)
     configuration.concurrency = 8
-    let destination = UpstreamDestination(
-      configuration: configuration, subscription: subscription, client: scene.upstream, scheduler: scene.simulation,
-      keys: scene.keys,
-      deadLetters: DeadLetterStore(
-        directory: scene.deadLetterDirectory, clock: scene.simulation.wallClock, logger: scene.logger),
-      relay: "test-relay", metrics: scene.metrics, logger: scene.logger, clock: scene.simulation.wallClock,
-      roll: { 0.5 })
-    destination.start()
-    await scene.simulation.settleNext()
+    let destination = await scene.start(over: subscription, configuration)
     let began = scene.simulation.now
     // The other installs' 25,000 are through when no more than the hot one's are left, less what went of these.
     scene.simulation.advance(atMost: .seconds(3600)) {

@@ -21,12 +21,6 @@ struct PacingTests {
     #expect(scene.upstream.sent.filter { $0.numbers.count <= most }.flatMap(\.numbers) == Array(1...20))
   }
 
-  private func paced(_ events: Int, _ install: Int, margin: Double = 0) -> UpstreamConfiguration {
-    var configuration = Scene.configuration()
-    configuration.rateLimit = RateLimit(events: events, eventsPerInstall: install, margin: margin)
-    return configuration
-  }
-
   /// The most events that arrived in any 60 seconds.
   private func most(_ sent: [FakeUpstream.Sent]) -> Int {
     sent.indices.map { first in
@@ -38,7 +32,7 @@ struct PacingTests {
   func key() async {
     scene.store(1...700, app: "ios")
     scene.store(701...1400, app: "android")
-    let life = await scene.start(paced(500, 0, margin: 0.1))
+    let life = await scene.start(Scene.paced(500, 0, margin: 0.1))
     #expect(scene.upstream.sent.reduce(0) { $0 + $1.numbers.count } == 450)
     let waiting = life.status
     #expect(waiting.state == .paced && waiting.lanes.allSatisfy { $0.state == .paced && $0.retryAt != nil })
@@ -54,7 +48,7 @@ struct PacingTests {
     scene.store(1...100)
     scene.upstream.next(
       .failure(.init(kind: .timeout, description: "")), .failure(.init(kind: .connect, description: "")))
-    let life = await scene.start(paced(100, 0))
+    let life = await scene.start(Scene.paced(100))
     scene.simulation.advance(by: .seconds(59))
     #expect(scene.upstream.sent.count == 1)
     scene.simulation.advance(by: .seconds(2))
@@ -66,7 +60,7 @@ struct PacingTests {
   @Test("what a key was sent counts over a crash and over a stop", arguments: [true, false])
   func restart(isCrash: Bool) async {
     scene.store(1...1000)
-    let first = await scene.start(paced(500, 0))
+    let first = await scene.start(Scene.paced(500))
     scene.simulation.advance(by: .seconds(1))
     let before = scene.upstream.sent.count
     #expect(before == 5)
@@ -75,7 +69,7 @@ struct PacingTests {
     } else {
       await scene.simulation.drive { await first.destination.stop(until: scene.simulation.now) }
     }
-    let second = await scene.start(paced(500, 0))
+    let second = await scene.start(Scene.paced(500))
     scene.simulation.advance(by: .seconds(58))
     #expect(scene.upstream.sent.count == before)
     scene.simulation.advance(by: .seconds(10))
@@ -88,7 +82,7 @@ struct PacingTests {
     for number in 1...400 {
       scene.store([number], install: number % 2 == 0 ? 7 : UInt64(1000 + number))
     }
-    let life = await scene.start(paced(0, 50))
+    let life = await scene.start(Scene.paced(0, 50))
     #expect(life.ledger.settled == Tally([.delivered: 250]))
     let waiting = life.status.lanes.first
     #expect(waiting?.parkedInstalls == 1 && waiting?.state == .paced && waiting?.retryAt != nil)
@@ -106,7 +100,7 @@ struct PacingTests {
     scene.upstream.answers { sent in
       sent.numbers.contains { $0 % 100 == 42 } ? .error(429, "rate_limited", retryAfter: "2") : .accepted(sent)
     }
-    let life = await scene.start(paced(10_000, 300))
+    let life = await scene.start(Scene.paced(10_000, 300))
     scene.simulation.advance(by: .seconds(60))
     #expect(life.ledger.settled == Tally([.delivered: 198]))
     scene.upstream.answers { .accepted($0) }
@@ -127,7 +121,7 @@ struct PacingTests {
       taken.withLock { $0.append((sent.at, sent.numbers.count)) }
       return .accepted(sent)
     }
-    let life = await scene.start(paced(1000, 300))
+    let life = await scene.start(Scene.paced(1000, 300))
     scene.simulation.advance(by: .seconds(1200))
     #expect(life.ledger.settled == Tally([.delivered: 5000]))
     let refused = scene.upstream.sent.count - taken.withLock { $0.count }

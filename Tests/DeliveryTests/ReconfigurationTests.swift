@@ -8,17 +8,13 @@ import Testing
 struct ReconfigurationTests {
   private let scene = Scene()
 
-  private func reconfigure(_ life: Scene.Life, _ configuration: UpstreamConfiguration) async {
-    await scene.simulation.drive { await life.destination.reconfigure(configuration) }
-  }
-
   @Test("with nothing waiting another upstream gets what comes from then on, also after a restart")
   func elsewhere() async {
     let life = await scene.start()
     scene.store([1])
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(1))
-    await reconfigure(life, Scene.configuration(url: "http://other.test"))
+    await scene.reconfigure(life, Scene.configuration(url: "http://other.test"))
     scene.store([2])
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(1))
@@ -37,7 +33,7 @@ struct ReconfigurationTests {
     scene.simulation.advance(by: .seconds(1))
     let tries = scene.upstream.sent.count
     #expect(tries > 0)
-    await reconfigure(life, Scene.configuration(url: "http://other.test"))
+    await scene.reconfigure(life, Scene.configuration(url: "http://other.test"))
     #expect(life.status.state == .held)
     #expect(life.status.detail?.contains("--adopt") == true)
     scene.upstream.answers(FakeUpstream.Reply.accepted)
@@ -47,7 +43,7 @@ struct ReconfigurationTests {
     #expect(scene.upstream.sent.count == tries)
     #expect(life.status.pending.events == 4)
 
-    await reconfigure(life, Scene.configuration())
+    await scene.reconfigure(life, Scene.configuration())
     scene.simulation.advance(by: .seconds(3600))
     #expect(life.status.state == .running && life.status.pending.events == 0)
     #expect(scene.upstream.sent.dropFirst(tries).allSatisfy { $0.url == "http://upstream.test/v1/events" })
@@ -62,13 +58,33 @@ struct ReconfigurationTests {
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(1))
     #expect(scene.upstream.sent.count == 1)
-    await reconfigure(life, Scene.configuration(url: "http://other.test"))
+    await scene.reconfigure(life, Scene.configuration(url: "http://other.test"))
+    #expect(life.status.state == .held && life.ledger.settled == Tally())
+    scene.upstream.release()
+    scene.simulation.settle()
     #expect(life.status.state == .held)
-    await reconfigure(life, Scene.configuration())
+    #expect(life.ledger.settled == Tally(.delivered, 1) && life.status.pending.events == 0)
+    await scene.reconfigure(life, Scene.configuration())
+    scene.simulation.advance(by: .seconds(3600))
+    #expect(scene.upstream.sent.count == 1)
+    #expect(life.status.state == .running && life.ledger.isBalanced)
+  }
+
+  @Test("what is under way when another upstream is held, and the first is back, isn't sent twice")
+  func underWayAndBack() async {
+    scene.upstream.next(.hold)
+    scene.store([1])
+    let life = await scene.start()
+    await scene.reconfigure(life, Scene.configuration(url: "http://other.test"))
+    #expect(life.status.state == .held)
+    await scene.reconfigure(life, Scene.configuration())
+    scene.simulation.advance(by: .seconds(3600))
+    #expect(scene.upstream.sent.count == 1 && scene.upstream.inFlight == 1)
     #expect(life.status.pending.events == 1)
-    // The request that is under way is not sent a second time meanwhile.
+    scene.upstream.release()
     scene.simulation.advance(by: .seconds(1))
     #expect(scene.upstream.sent.count == 1)
+    #expect(life.ledger.settled == Tally(.delivered, 1) && life.ledger.isBalanced)
   }
 
   @Test("limits and times hold for what is sent next")
@@ -81,38 +97,32 @@ struct ReconfigurationTests {
     #expect(scene.upstream.sent.isEmpty)
     configuration.linger = .seconds(1)
     configuration.maxBatchEvents = 2
-    await reconfigure(life, configuration)
+    await scene.reconfigure(life, configuration)
     scene.simulation.advance(by: .seconds(2))
     #expect(scene.upstream.sent.map(\.numbers) == [[1, 2], [3, 4], [5]])
-  }
-
-  private func paced(_ events: Int, _ install: Int = 0) -> UpstreamConfiguration {
-    var configuration = Scene.configuration()
-    configuration.rateLimit = RateLimit(events: events, eventsPerInstall: install, margin: 0)
-    return configuration
   }
 
   @Test("a higher limit of a key lets those that wait for it go at once, and what was sent before counts on")
   func higherLimit() async {
     scene.store(1...1000)
-    let life = await scene.start(paced(200))
+    let life = await scene.start(Scene.paced(200))
     scene.simulation.advance(by: .seconds(10))
     #expect(life.ledger.settled[.delivered] == 200)
-    await reconfigure(life, paced(500))
+    await scene.reconfigure(life, Scene.paced(500))
     scene.simulation.advance(by: .seconds(1))
     #expect(life.ledger.settled[.delivered] == 500)
-    await reconfigure(life, paced(0))
+    await scene.reconfigure(life, Scene.paced(0))
     scene.simulation.settle()
     #expect(life.ledger.settled[.delivered] == 1000)
   }
 
   @Test("a lower limit holds at once; one that was off lets nothing go for a minute, since nobody counted")
   func lowerLimit() async {
-    let life = await scene.start(paced(500))
+    let life = await scene.start(Scene.paced(500))
     scene.store(1...400)
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(1))
-    await reconfigure(life, paced(100))
+    await scene.reconfigure(life, Scene.paced(100))
     scene.store(401...500)
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(59))
@@ -120,14 +130,14 @@ struct ReconfigurationTests {
     scene.simulation.advance(by: .seconds(3))
     #expect(life.ledger.settled[.delivered] == 500)
 
-    await reconfigure(life, paced(0))
+    await scene.reconfigure(life, Scene.paced(0))
     // One is under way when the limit comes.
     scene.upstream.next(.hold)
     scene.store(501...600)
     life.subscription.progress()
     scene.simulation.settle()
     #expect(scene.upstream.inFlight == 1)
-    await reconfigure(life, paced(200))
+    await scene.reconfigure(life, Scene.paced(200))
     scene.upstream.release()
     scene.simulation.settle()
     scene.store(601...700)
@@ -141,13 +151,13 @@ struct ReconfigurationTests {
   @Test("an install's higher limit lets its parked events go at once")
   func installLimit() async {
     scene.store(1...100, install: 7)
-    let life = await scene.start(paced(0, 30))
+    let life = await scene.start(Scene.paced(0, 30))
     scene.simulation.advance(by: .seconds(1))
     #expect(life.ledger.settled[.delivered] == 30)
-    await reconfigure(life, paced(0, 50))
+    await scene.reconfigure(life, Scene.paced(0, 50))
     scene.simulation.settle()
     #expect(life.ledger.settled[.delivered] == 50)
-    await reconfigure(life, paced(0))
+    await scene.reconfigure(life, Scene.paced(0))
     scene.simulation.settle()
     #expect(life.ledger.settled[.delivered] == 100)
     #expect(scene.upstream.sent.flatMap(\.numbers) == Array(1...100))
@@ -168,11 +178,11 @@ struct ReconfigurationTests {
     #expect(scene.upstream.inFlightMost == 1)
     var configuration = Scene.configuration()
     configuration.concurrency = 4
-    await reconfigure(life, configuration)
+    await scene.reconfigure(life, configuration)
     release(8)
     #expect(scene.upstream.inFlightMost > 1)
     configuration.concurrency = 1
-    await reconfigure(life, configuration)
+    await scene.reconfigure(life, configuration)
     release(2)
     #expect(scene.upstream.inFlight == 1)
   }
@@ -181,11 +191,11 @@ struct ReconfigurationTests {
   func otherKey() async {
     scene.keys.set("ios", "aso_wk_old")
     scene.store(1...300)
-    let life = await scene.start(paced(100))
+    let life = await scene.start(Scene.paced(100))
     scene.simulation.advance(by: .seconds(5))
     #expect(life.ledger.settled[.delivered] == 100)
     scene.keys.set("ios", "aso_wk_new")
-    await scene.simulation.drive { await life.destination.keysChanged() }
+    await scene.keysChanged(life)
     scene.simulation.settle()
     #expect(life.ledger.settled[.delivered] == 200)
     #expect(scene.upstream.sent.map(\.key) == ["aso_wk_old", "aso_wk_new"])
@@ -199,7 +209,7 @@ struct ReconfigurationTests {
     #expect(life.ledger.settled == Tally(.refused, 300))
     #expect(life.status.lanes.map(\.state) == [.refused])
     scene.upstream.answers { .accepted($0) }
-    await reconfigure(life, Scene.configuration(url: "http://other.test"))
+    await scene.reconfigure(life, Scene.configuration(url: "http://other.test"))
     scene.store(301...310)
     life.subscription.progress()
     scene.simulation.settle()

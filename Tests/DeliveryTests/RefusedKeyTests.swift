@@ -1,6 +1,5 @@
 import Clocks
 import EventLog
-import Synchronization
 import Testing
 
 @testable import Delivery
@@ -40,11 +39,11 @@ struct RefusedKeyTests {
     scene.upstream.answers { $0.key == "aso_wk_old" ? .error(401, "invalid_write_key") : .accepted($0) }
     let life = await scene.start()
     scene.simulation.advance(by: .seconds(5))
-    await scene.simulation.drive { await life.destination.keysChanged() }
+    await scene.keysChanged(life)
     scene.simulation.settle()
     #expect(scene.upstream.sent.count == 3)
     scene.keys.set("ios", "aso_wk_new")
-    await scene.simulation.drive { await life.destination.keysChanged() }
+    await scene.keysChanged(life)
     scene.simulation.settle()
     #expect(life.ledger.settled == Tally([.refused: 300, .delivered: 200]))
     #expect(scene.upstream.sent.dropFirst(3).allSatisfy { $0.key == "aso_wk_new" })
@@ -94,14 +93,7 @@ struct RefusedKeyTests {
   @Test("refusals that aren't in a row hold nothing")
   func notInARow() async {
     scene.store(1...1000)
-    let count = Mutex(0)
-    scene.upstream.answers { sent in
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      return number % 3 == 0 ? .accepted(sent) : .error(401, "invalid_write_key")
-    }
+    scene.upstream.answers { $0.number % 3 == 0 ? .accepted($0) : .error(401, "invalid_write_key") }
     let life = await scene.start()
     #expect(life.status.pending.events == 0)
     #expect(life.ledger.settled == Tally([.refused: 700, .delivered: 300]))
@@ -156,7 +148,7 @@ struct RefusedKeyTests {
     #expect(life.ledger.settled == Tally(.expired, 2500))
     #expect(life.status.lanes.map(\.state) == [.held])
     scene.keys.set("ios", "aso_wk_new")
-    await scene.simulation.drive { await life.destination.keysChanged() }
+    await scene.keysChanged(life)
     scene.simulation.settle()
     #expect(scene.upstream.sent.flatMap(\.numbers) == Array(2501...2510))
     #expect(life.ledger.settled == Tally([.expired: 2500, .delivered: 10]))
@@ -170,15 +162,8 @@ struct RefusedKeyTests {
     let lost = isRefused ? 300 : 0
     // One that is younger stands before the old ones: each probe meets it first.
     scene.simulation.advance(by: .seconds(6 * 86_400))
-    scene.log.append(
-      #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(301))","name":"n","n":301}"#,
-      receivedAt: scene.simulation.wallClock.now)
-    for number in 302...400 {
-      scene.log.append(
-        #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#,
-        receivedAt: scene.simulation.wallClock.now,
-        occurredAt: scene.simulation.wallClock.now - .seconds(6 * 86_400))
-    }
+    scene.store([301])
+    scene.store(302...400, occurredAt: scene.simulation.wallClock.now - .seconds(6 * 86_400))
     life.subscription.progress()
     scene.simulation.advance(by: .seconds(86_400 + 1200))
     #expect(life.status.pending.events == 1)
@@ -211,7 +196,7 @@ struct RefusedKeyTests {
     let life = await scene.start()
     scene.simulation.advance(by: .seconds(8 * 86_400))
     #expect(life.ledger.settled == Tally())
-    await scene.simulation.drive { [self] in await life.destination.reconfigure(deadLettering()) }
+    await scene.reconfigure(life, deadLettering())
     scene.simulation.settle()
     #expect(life.ledger.settled == Tally(.expired, 10))
   }

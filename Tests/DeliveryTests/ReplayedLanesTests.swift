@@ -1,8 +1,5 @@
 import Clocks
-import DeadLetters
 import EventLog
-import HTTPClient
-import Observability
 import TestSupport
 import Testing
 
@@ -19,20 +16,9 @@ struct ReplayedLanesTests {
   }
 
   private func start() async throws -> Life {
-    let log = try FileLog.open(
-      directory: scene.directory.file("log"), positions: scene.directory.file("positions"),
-      replays: scene.directory.file("replays"),
-      configuration: FileLogConfiguration(durability: .os, segmentSize: 64 << 10, minFreeDisk: 0),
-      clock: scene.simulation.wallClock, logger: .silent, metrics: MetricsRegistry())
+    let log = try scene.openLog()
     let subscription = try log.subscribe("upstream", origin: .oldest)
-    let destination = UpstreamDestination(
-      configuration: Scene.configuration(), subscription: subscription, client: scene.upstream,
-      scheduler: scene.simulation, keys: scene.keys,
-      deadLetters: DeadLetterStore(
-        directory: scene.deadLetterDirectory, clock: scene.simulation.wallClock, logger: .silent),
-      relay: "test-relay", metrics: scene.metrics, logger: .silent, clock: scene.simulation.wallClock, roll: { 0 })
-    destination.start()
-    await scene.simulation.settleNext()
+    let destination = await scene.start(over: subscription)
     return Life(log: log, subscription: subscription, destination: destination)
   }
 
@@ -102,6 +88,27 @@ struct ReplayedLanesTests {
     scene.simulation.advance(by: .seconds(20))
     #expect(life.subscription.pending.events == 0)
     #expect(life.subscription.ledger.isBalanced)
+    life.log.close()
+  }
+
+  @Test("are told of once an hour, together with their app's new ones, when the upstream asks for hours")
+  func longRetryAfter() async throws {
+    let life = try await start()
+    scene.upstream.answers { _ in .held(429, "rate_limited", retryAfter: "7200") }
+    // Within the hours that are counted from the start.
+    scene.simulation.advance(by: .seconds(600))
+    await append(life)
+    try await replay(0..<10, life)
+    // Both lanes have a request under way when the first is answered.
+    await scene.simulation.settle { scene.upstream.inFlight == 2 }
+    for hour in 1...2 {
+      scene.upstream.release()
+      scene.simulation.settle()
+      #expect(scene.upstream.inFlight == 0)
+      #expect(scene.lines.value.count { $0.contains("over an hour") } == hour)
+      scene.simulation.advance(by: .seconds(3600))
+      #expect(scene.upstream.inFlight > 0)
+    }
     life.log.close()
   }
 

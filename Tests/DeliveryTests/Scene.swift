@@ -50,6 +50,15 @@ final class Scene: Sendable {
     _ configuration: UpstreamConfiguration = Scene.configuration(), system: FileSystem = .system
   ) async -> Life {
     let subscription = FakeSubscription(log)
+    return Life(
+      destination: await start(over: subscription, configuration, system: system), subscription: subscription)
+  }
+
+  /// Starts a destination on whatever log the subscription is of.
+  func start(
+    over subscription: any Subscription, _ configuration: UpstreamConfiguration = Scene.configuration(),
+    system: FileSystem = .system
+  ) async -> UpstreamDestination {
     let destination = UpstreamDestination(
       configuration: configuration, subscription: subscription, client: upstream, scheduler: simulation, keys: keys,
       deadLetters: DeadLetterStore(
@@ -57,7 +66,27 @@ final class Scene: Sendable {
       relay: "test-relay", metrics: metrics, logger: logger, clock: simulation.wallClock, roll: { 0 })
     destination.start()
     await simulation.settleNext()
-    return Life(destination: destination, subscription: subscription)
+    return destination
+  }
+
+  /// Opens a log in files, in the scene's directory.
+  ///
+  /// - Parameter segmentSize: in bytes.
+  func openLog(segmentSize: Int = 64 << 10) throws -> FileLog {
+    try FileLog.open(
+      directory: directory.file("log"), positions: directory.file("positions"), replays: directory.file("replays"),
+      configuration: FileLogConfiguration(durability: .os, segmentSize: segmentSize, minFreeDisk: 0),
+      clock: simulation.wallClock, logger: logger, metrics: MetricsRegistry())
+  }
+
+  /// Reloads, and returns when the destination has taken it.
+  func reconfigure(_ life: Life, _ configuration: UpstreamConfiguration) async {
+    await simulation.drive { await life.destination.reconfigure(configuration) }
+  }
+
+  /// Says that keys may be others, and returns when the destination has heard it.
+  func keysChanged(_ life: Life) async {
+    await simulation.drive { await life.destination.keysChanged() }
   }
 
   static func configuration(
@@ -67,12 +96,22 @@ final class Scene: Sendable {
       url: url, linger: linger, maxBatchBytes: maxBatchBytes, retry: .init(jitter: 0), adoptsWaitingEvents: adopt)
   }
 
-  /// Stores events that carry these numbers.
-  func store(_ numbers: some Sequence<Int>, app: String = "ios", install: UInt64 = 0) {
+  /// With limits of a key's and of an install's events in any 60 s; 0: none.
+  static func paced(_ events: Int, _ install: Int = 0, margin: Double = 0) -> UpstreamConfiguration {
+    var configuration = configuration()
+    configuration.rateLimit = RateLimit(events: events, eventsPerInstall: install, margin: margin)
+    return configuration
+  }
+
+  /// Stores events that carry these numbers, received now unless told, and dated then unless told.
+  func store(
+    _ numbers: some Sequence<Int>, app: String = "ios", install: UInt64 = 0, receivedAt: Timestamp? = nil,
+    occurredAt: Timestamp? = nil
+  ) {
     for number in numbers {
       log.append(
         #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#, app: app,
-        receivedAt: simulation.wallClock.now, install: install)
+        receivedAt: receivedAt ?? simulation.wallClock.now, install: install, occurredAt: occurredAt)
     }
   }
 
@@ -81,7 +120,7 @@ final class Scene: Sendable {
     return String(repeating: "0", count: 12 - digits.count) + digits
   }
 
-  /// The numbers the upstream has stored, in the order of their requests, rejected requests left out.
+  /// What is in the dead letters, in their order.
   var deadLetters: [DeadLetterSummary] {
     var letters: [DeadLetterSummary] = []
     try? DeadLetterReader(directory: deadLetterDirectory).forEach { letter, _ in

@@ -62,6 +62,24 @@ struct SuspectLimitTests {
     #expect(last?.number == 1 && !hunt.isActive)
   }
 
+  @Test("goes at once when a reload allows more")
+  func reload() async {
+    var configuration = Scene.configuration()
+    configuration.rateLimit = RateLimit(events: 0, eventsPerInstall: 5, margin: 0)
+    scene.store([1], install: 7)
+    scene.upstream.answers { $0.numbers.contains(1) ? .status(500) : .accepted($0) }
+    let life = await scene.start(configuration)
+    scene.simulation.advance { scene.upstream.sent.count == 3 }
+    scene.store(2...6, install: 7)
+    life.subscription.progress()
+    scene.simulation.advance { life.ledger.settled[.delivered] >= 5 }
+    let before = scene.upstream.sent.count
+    configuration.rateLimit.eventsPerInstall = 50
+    await scene.simulation.drive { [configuration] in await life.destination.reconfigure(configuration) }
+    scene.simulation.settle()
+    #expect(scene.upstream.sent.count == before + 1 && scene.upstream.sent.last?.numbers == [1])
+  }
+
   @Test("lets a flush end that has nothing else to wait for")
   func flush() async {
     var configuration = Scene.configuration()

@@ -8,17 +8,6 @@ import Testing
 struct TurnTests {
   private let scene = Scene()
 
-  private func paced(_ events: Int, _ install: Int = 0) -> UpstreamConfiguration {
-    var configuration = Scene.configuration()
-    configuration.rateLimit = RateLimit(events: events, eventsPerInstall: install, margin: 0)
-    return configuration
-  }
-
-  private func keysChanged(_ life: Scene.Life) async {
-    await scene.simulation.drive { await life.destination.keysChanged() }
-    scene.simulation.settle()
-  }
-
   @Test("doesn't send later events before those of a request that failed meanwhile")
   func staleTurn() async {
     var configuration = Scene.configuration()
@@ -54,7 +43,7 @@ struct TurnTests {
     scene.store(1...100, app: "android", install: 5)
     scene.store(101...200, app: "ios", install: 9)
     scene.upstream.next(.error(429, "rate_limited", retryAfter: "40"))
-    let life = await scene.start(paced(100))
+    let life = await scene.start(Scene.paced(100))
     scene.simulation.advance(by: .seconds(39))
     #expect(scene.upstream.sent.count == 1)
     scene.simulation.advance(by: .seconds(300))
@@ -69,14 +58,16 @@ struct TurnTests {
     let life = await scene.start()
     #expect(scene.upstream.inFlight == 1)
     scene.keys.set("ios", isReplaced ? "aso_wk_new" : nil)
-    await keysChanged(life)
+    await scene.keysChanged(life)
+    scene.simulation.settle()
     scene.upstream.release()
     scene.simulation.settle()
     #expect(scene.deadLetters.isEmpty)
     if !isReplaced {
       #expect(life.status.state == .held)
       scene.keys.set("ios", "aso_wk_new")
-      await keysChanged(life)
+      await scene.keysChanged(life)
+      scene.simulation.settle()
     }
     #expect(scene.upstream.sent.map(\.key) == ["aso_wk_old", "aso_wk_new"])
     #expect(life.ledger.settled == Tally(.delivered, 100))
@@ -87,7 +78,7 @@ struct TurnTests {
   func keyTakenAway(isReplaced: Bool) async {
     for app in 0..<UpstreamEngine.inFlightMax { scene.keys.set("fill-\(app)", "aso_wk_fill") }
     scene.store(1...100, app: "android")
-    let life = await scene.start(paced(100))
+    let life = await scene.start(Scene.paced(100))
     // Both wait for the key's budget.
     scene.store(101...200, app: "android")
     scene.store(201...300, app: "ios")
@@ -101,7 +92,8 @@ struct TurnTests {
     #expect(scene.upstream.inFlight == UpstreamEngine.inFlightMax)
     scene.simulation.advance(by: .seconds(40))
     scene.keys.set("android", isReplaced ? "aso_wk_new" : nil)
-    await keysChanged(life)
+    await scene.keysChanged(life)
+    scene.simulation.settle()
     scene.upstream.answers { .accepted($0) }
     scene.upstream.release()
     scene.simulation.advance(by: .seconds(3600))
@@ -110,7 +102,7 @@ struct TurnTests {
 
   @Test("an install's limit holds over the hourly clearing up when its key has none")
   func hourly() async {
-    let life = await scene.start(paced(0, 50))
+    let life = await scene.start(Scene.paced(0, 50))
     scene.simulation.advance(by: .seconds(3590))
     scene.store(1...50, install: 7)
     life.subscription.progress()

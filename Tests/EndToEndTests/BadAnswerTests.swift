@@ -111,6 +111,7 @@ extension EndToEnd {
       #expect(await upstream.requests.wait { $0.count >= 6 } != nil)
       let page = try await relay.admin("GET", "/metrics").text
       let attempts = page.split(separator: "\n").filter { $0.contains("attempts_total{destination=\"upstream\"") }
+      #expect(attempts.contains { $0.contains("outcome=\"\(way.outcome)\"") }, "\(page)")
       for line in attempts {
         let count = Int(line.split(separator: " ").last ?? "") ?? -1
         #expect(line.contains("outcome=\"\(way.outcome)\"") ? count >= 5 : count == 0, "\(line)")

@@ -122,8 +122,7 @@ struct ConcurrencyTests {
     fixture.configuration = FileLogConfiguration(
       segmentSize: 8 * 1024, maxSize: 96 * 1024, onFull: .dropOldest, minFreeDisk: 0)
     fixture.tuning = FileLogTuning(stagingSize: 16 * 1024)
-    fixture.tuning.rewriteAfter = .zero
-    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteAtOnce()
     fixture.tuning.rewriteBelow = 0.9
     let log = try fixture.open()
     let (appenders, rounds, perFrame) = (3, 300, 3)

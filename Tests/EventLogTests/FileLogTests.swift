@@ -85,8 +85,7 @@ struct FileLogTests {
   @Test("keeps a few events that are owed for long in small files, with their numbers, through a restart")
   func rewriting() throws {
     var fixture = fixture
-    fixture.tuning.rewriteAfter = .zero
-    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteAtOnce()
     fixture.configuration.segmentSize = 16 * 1024
     var log = try fixture.open()
     var lanes = try log.subscribe("lanes", origin: .oldest)

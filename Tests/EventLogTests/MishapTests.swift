@@ -207,8 +207,7 @@ struct MishapTests {
   /// A log with many nearly finished segments, each with an event that is parked.
   func parked() throws -> (log: FileLog, subscription: any Subscription, owed: [UInt64]) {
     let log = try fixture {
-      $0.tuning.rewriteAfter = .zero
-      $0.tuning.rewriteAbove = 0
+      $0.tuning.rewriteAtOnce()
       $0.configuration.segmentSize = 16 * 1024
       $0.configuration.maxSize = 8 << 20
     }.open()

@@ -83,7 +83,7 @@ struct ReturningTests {
     #expect(log.knownDestinations.isEmpty)
   }
 
-  @Test("lets nothing of its segments go meanwhile, and is dropped from like any other")
+  @Test("lets nothing of its segments go meanwhile")
   func segments() throws {
     let log = try fixture.open()
     let first = try log.subscribe("raw", origin: .oldest)
@@ -91,50 +91,45 @@ struct ReturningTests {
     first.acknowledge(.all, 1...40, Tally(.delivered, 40))
     // Nothing of it is committed.
     try log.takeBack("raw")
+    log.maintainInline()
+    #expect(log.statistics.oldestSequence == 1)
     let second = try log.subscribe("raw", origin: .newest)
     #expect(second.pending.events == 40)
     #expect(try second.readAll(.all).count == 40)
+  }
+
+  @Test("is dropped from like any other meanwhile, with what it had acknowledged and not committed")
+  func droppedFrom() throws {
+    var fixture = fixture
+    fixture.configuration.maxSize = 16 << 10
+    fixture.configuration.onFull = .dropOldest
+    var log = try fixture.open()
+    let first = try log.subscribe("raw", origin: .oldest)
+    for i in 0..<10 { log.put(i..<i + 1, size: 200) }
+    first.acknowledge(.all, 1...4, Tally(.delivered, 4))
+    try first.commit(attachment: nil)
+    first.acknowledge(.all, 5...7, Tally(.delivered, 3))
+    try log.takeBack("raw")
+    for i in 10..<100 { #expect(log.put(i..<i + 1, size: 200) == .stored(first: UInt64(i) + 1)) }
+    let oldest = log.statistics.oldestSequence
+    #expect(oldest > 10)
+    let dropped = oldest - 1 - 4
+    #expect(log.statistics.droppedEvents == dropped)
+    let wanted = Ledger(
+      accepted: 100, settled: Tally([.delivered: 4, .droppedLogFull: dropped]), waiting: 101 - oldest)
+    #expect(wanted.isBalanced)
+    let second = try log.subscribe("raw", origin: .newest)
+    #expect(second.ledger == wanted)
+    #expect(try second.readAll(.all).map(\.sequence) == Array(oldest...100))
+    // What a restart finds is the same.
+    log.close()
+    log = try fixture.open()
+    #expect(try log.subscribe("raw", origin: .newest).ledger == wanted)
   }
 
   @Test("there must be one of the name")
   func unknown() throws {
     let log = try fixture.open()
     #expect(throws: LogError.self) { try log.takeBack("nobody") }
-  }
-}
-
-@Suite("A log's limits")
-struct LimitTests {
-  let directory = TemporaryDirectory()
-
-  @Test("may change while it is open: more room lets events in again, less keeps what there is")
-  func change() throws {
-    var fixture = LogFixture(directory: directory.path)
-    fixture.configuration = FileLogConfiguration(segmentSize: 4096, maxSize: 16 << 10, minFreeDisk: 0)
-    let log = try fixture.open()
-    let upstream = try log.subscribe("upstream", origin: .oldest)
-    var count: UInt64 = 0
-    while log.health == .ok, count < 1000 {
-      log.put(Int(count)..<Int(count) + 1, size: 200)
-      count += 1
-    }
-    #expect(log.health == .full)
-    let stored = upstream.pending.events
-    var limits = fixture.configuration
-    limits.maxSize = 1 << 20
-    log.setLimits(from: limits)
-    log.put(2000..<2001, size: 200)
-    #expect(log.health == .ok)
-    #expect(upstream.pending.events == stored + 1)
-    #expect(log.statistics.maxSizeBytes == 1 << 20)
-    limits.maxSize = 8 << 10
-    log.setLimits(from: limits)
-    #expect(upstream.pending.events == stored + 1)
-    limits.minFreeDisk = 1 << 50
-    log.setLimits(from: limits)
-    guard case .diskFull = log.health else {
-      Issue.record("min_free_disk isn't taken: \(log.health)")
-      return
-    }
   }
 }

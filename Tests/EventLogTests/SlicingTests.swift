@@ -10,8 +10,7 @@ struct SlicingTests {
   @Test("take over only what is owed of a request, as of one install that is parked, and are left alone then")
   func parked() throws {
     var fixture = LogFixture(directory: directory.path)
-    fixture.tuning.rewriteAfter = .zero
-    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteAtOnce()
     fixture.configuration.segmentSize = 64 * 1024
     var log = try fixture.open()
     var lanes = try log.subscribe("upstream", origin: .oldest)
@@ -54,8 +53,7 @@ struct SlicingTests {
   @Test("keep the first number of each event that is sent again")
   func replays() throws {
     var fixture = LogFixture(directory: directory.path)
-    fixture.tuning.rewriteAfter = .zero
-    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteAtOnce()
     fixture.tuning.holdsReplays = true
     fixture.configuration.segmentSize = 8192
     let log = try fixture.open()

@@ -55,8 +55,7 @@ struct YieldingTests {
   @Test("holds what it was owed then, a few events in a small file; over a restart too, with the books exact")
   func owedSomething() throws {
     var fixture = fixture
-    fixture.tuning.rewriteAfter = .zero
-    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteAtOnce()
     fixture.configuration.segmentSize = 16 * 1024
     var log = try fixture.open()
     var upstream = try log.subscribe("upstream", origin: .oldest)

@@ -63,8 +63,7 @@ struct LogModel {
       onFull: dropping ? .dropOldest : .reject, minFreeDisk: 0)
     fixture.tuning.stagingSize = 160 * 1024
     fixture.tuning.retryAfterNoSpace = .zero
-    fixture.tuning.rewriteAfter = .zero
-    fixture.tuning.rewriteAbove = 0
+    fixture.tuning.rewriteAtOnce()
     fixture.tuning.rewriteBelow = 0.6
     var lives = SplitMix(seed ^ 0xABCD)
     let drawn = (0..<4096).map { _ in lives.next() }

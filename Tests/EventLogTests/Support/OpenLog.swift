@@ -23,3 +23,11 @@ struct LogFixture {
       tuning: tuning)
   }
 }
+
+extension FileLogTuning {
+  /// Lets a segment that holds little that is owed be rewritten however lately that changed, and however small the log is.
+  mutating func rewriteAtOnce() {
+    rewriteAfter = .zero
+    rewriteAbove = 0
+  }
+}
