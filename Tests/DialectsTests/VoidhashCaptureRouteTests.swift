@@ -1,4 +1,5 @@
 import EventsAPI
+import JSON
 import Testing
 
 @testable import Dialects
@@ -48,6 +49,23 @@ struct VoidhashCaptureRouteTests {
     let reading = read(body.replacing("A", with: members))
     #expect(reading.fault == nil)
     #expect(reading.texts == [stored.replacing("A", with: members)])
+  }
+
+  @Test("loses nothing but these two, whatever stands around them", arguments: 1...50)
+  func anyObject(round: Int) throws {
+    func blanks() -> String { String((0..<Int.random(in: 0...2)).map { _ in " \n\t\r".randomElement()! }) }
+    var members = [(#""token""#, #""vh_pk_1""#), (#""sent_at""#, "null"), (#""tok\u0065ns""#, #"[",",{"token":"}"}]"#)]
+    members += (0..<Int.random(in: 0...3)).map { ("\"\($0)\"", ["39.990", #"" , }\"""#, "{}", "[ 1 , 2 ]"][$0]) }
+    members += [(#""uuid""#, #""u""#), (#""event""#, #""e""#), (#""distinct_id""#, #""d""#)]
+    members += [(#""properties""#, "{}"), (#""context""#, "{}"), (#""timestamp""#, #""2026-11-30T06:17:17Z""#)]
+    members.shuffle()
+    let written = members.map { blanks() + $0.0 + blanks() + ":" + blanks() + $0.1 + blanks() }
+    let reading = read(blanks() + "{" + written.joined(separator: ",") + "}" + blanks())
+    let stored = try #require(reading.texts.first)
+    let left = members.filter { $0.0 != #""token""# && $0.0 != #""sent_at""# }
+    let parsed = try JSONValue(parsing: Array(stored.utf8))
+    #expect(try parsed == JSONValue(parsing: Array("{\(left.map { "\($0.0):\($0.1)" }.joined(separator: ","))}".utf8)))
+    for member in left { #expect(stored.contains(member.0) && stored.contains(member.1)) }
   }
 
   @Test("is refused when one of these two stands in it twice, so that no key stays behind")

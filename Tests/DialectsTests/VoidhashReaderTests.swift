@@ -131,6 +131,14 @@ struct VoidhashReaderTests {
     #expect(reading.accepted.isEmpty)
   }
 
+  @Test("that breaks off anywhere is refused")
+  func brokenOff() {
+    let body = Samples.body(ofCapture: "voidhash-swift-basic-000")
+    let reader = IncomingVoidhash().makeReader()
+    let faults = body.indices.map { VoidhashReading(Array(body[..<$0]), by: reader).fault?.status }
+    #expect(faults.count == 1210 && faults.allSatisfy { $0 == 400 })
+  }
+
   @Test(
     "that is no UTF-8 is refused", arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xE2, 0x82]] as [[UInt8]])
   func utf8(bytes: [UInt8]) {

@@ -208,6 +208,7 @@ struct VoidhashIngestTests {
     #expect(answer.status == 204)
     let allowed = answer.headers.first { $0.name == "Access-Control-Allow-Headers" }?.value ?? ""
     for name in ["Content-Type", "X-Publishable-Key", "X-Analytics-Consent"] { #expect(allowed.contains(name)) }
+    #expect(!allowed.contains("X-Secret-Key"), "a page has no secrets")
     let taken = post(batch(), headers: headers, handler)
     #expect(taken.response?.status == 202)
     #expect(

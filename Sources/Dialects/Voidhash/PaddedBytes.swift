@@ -9,7 +9,7 @@ final class PaddedBytes {
   func hold(_ content: [UInt8]) -> UnsafeRawBufferPointer {
     if bytes.count < content.count + Self.padding {
       bytes.deallocate()
-      bytes = .allocate(byteCount: (content.count + Self.padding) * 2, alignment: 16)
+      bytes = .allocate(byteCount: content.count + Self.padding, alignment: 16)
     }
     bytes.copyBytes(from: content)
     // (What is behind isn't looked at, but read; it is the same every time.)

@@ -3,26 +3,25 @@ import EventsAPI
 
 /// The protocol's rules for one event. Pure: members in, verdict out.
 enum VoidhashEvent {
-  /// What is looked for in an event, in the order of the rules.
-  static let names = "uuid event distinct_id properties context session_id timestamp"
+  /// The members that are looked at, in the order of the rules.
+  private static let members = ["uuid", "event", "distinct_id", "properties", "context", "session_id", "timestamp"]
+  static let names = members.joined(separator: " ")
   private static let anonymousPrefix = Array("vh:anon:".utf8)
 
   static func judge(_ element: JSONElement) -> Result<AcceptedEvent, VoidhashFault> {
     guard element.isObject else { return .failure(VoidhashFault(field: nil, wanted: VoidhashFault.object)) }
-    let (uuid, name, person) = (element[0], element[1], element[2])
-    for (field, called) in [(uuid, "uuid"), (name, "event"), (person, "distinct_id")]
-    where !field.isString(of: VoidhashLimits.textLengths) {
-      return .failure(VoidhashFault(called, VoidhashFault.text, field))
+    for place in 0...2 where !element[place].isString(of: VoidhashLimits.textLengths) {
+      return .failure(VoidhashFault(members[place], VoidhashFault.text, element[place]))
     }
-    for (field, called) in [(element[3], "properties"), (element[4], "context")] where !field.isObject {
-      return .failure(VoidhashFault(called, VoidhashFault.object, field))
+    for place in 3...4 where !element[place].isObject {
+      return .failure(VoidhashFault(members[place], VoidhashFault.object, element[place]))
     }
     let session = element[5]
     guard session.isAbsent || session.isNull || session.isString(of: VoidhashLimits.textLengths) else {
-      return .failure(VoidhashFault("session_id", VoidhashFault.text + ", or be left out", session))
+      return .failure(VoidhashFault(members[5], VoidhashFault.text + ", or be left out", session))
     }
     guard let time = time(element[6]) else {
-      return .failure(VoidhashFault("timestamp", VoidhashFault.time, element[6]))
+      return .failure(VoidhashFault(members[6], VoidhashFault.time, element[6]))
     }
     return .success(describe(element, at: time))
   }

@@ -53,7 +53,7 @@ final class VoidhashReader: IncomingReader {
       throw .invalidBody(
         "events must hold 1 to \(VoidhashLimits.batchEventsMax) events, and holds \(found.count).\(Self.nothingStored)")
     }
-    for index in 0..<found.count { try add(found[index], at: index, called: "events[\(index)]") }
+    for index in 0..<found.count { try add(found[index], at: index) }
   }
 
   /// One event's members beside `sent_at` and `token`. These two are cut out of what is stored: no key may lie in archives.
@@ -66,17 +66,19 @@ final class VoidhashReader: IncomingReader {
     }
     try judge(sentAt: sentAt)
     let cuts = [token, sentAt].filter { !$0.isAbsent }.map { $0.keyBegin..<$0.range.upperBound }
-    guard !cuts.isEmpty else { return try add(found[0], at: 0, called: nil) }
+    guard !cuts.isEmpty else { return try add(found[0], at: nil) }
     storedBody = ownBody.hold(MemberCutter.cut(cuts, outOf: found[0].range, of: body))
-    try add(try fields.readOne(storedBody).get()[0], at: 0, called: nil)
+    try add(try fields.readOne(storedBody).get()[0], at: nil)
   }
 
-  private func add(_ element: JSONElement, at index: Int, called name: String?) throws(APIError) {
+  /// - Parameter index: nil for an event that is the body.
+  private func add(_ element: JSONElement, at index: Int?) throws(APIError) {
     switch VoidhashEvent.judge(element) {
     case .success(var event):
-      event.index = index
+      event.index = index ?? 0
       events.append(event)
-    case .failure(let fault): throw .invalidBody(fault.sentence(about: name) + Self.nothingStored)
+    case .failure(let fault):
+      throw .invalidBody(fault.sentence(about: index.map { "events[\($0)]" }) + Self.nothingStored)
     }
   }
 
