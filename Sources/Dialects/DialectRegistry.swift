@@ -2,6 +2,7 @@
 public enum DialectRegistry {
   public static let all: [any Dialect] = [
     AppStoreOperator(),
+    Datalyr(),
     Voidhash(),
   ]
 
