@@ -3,6 +3,7 @@ public enum DialectRegistry {
   public static let all: [any Dialect] = [
     AppStoreOperator(),
     Datalyr(),
+    Voidhash(),
   ]
 
   /// What apps speak that say nothing else.
