@@ -151,7 +151,8 @@ final class OutgoingEvents: @unchecked Sendable {
       return "breaks \(dialect.title)'s rules: " + Self.words(refusal)
     }
     guard let found = judge.accepted().first else { return "is taken by no server" }
-    event.known = found.event
+    // (What only came around the event isn't the event's: a key, say.)
+    (event.known, event.bytes) = (found.event, found.bytes)
     return nil
   }
 

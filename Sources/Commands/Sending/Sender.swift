@@ -196,7 +196,9 @@ actor Sender {
   }
 
   private func note(_ receipt: BatchReceipt, _ batch: OutgoingBatch) throws(CommandFailure) {
-    totals.accepted += batch.events.count - receipt.rejected.count
+    totals.accepted += batch.events.count - receipt.rejected.count - receipt.unnamedRejections
+    totals.unnamed += receipt.unnamedRejections
+    totals.reject("not told which", receipt.unnamedRejections)
     totals.clamped += receipt.clamped.count
     for rejected in receipt.rejected {
       totals.reject(rejected.code)
@@ -234,10 +236,11 @@ actor Sender {
   /// Prints what became of the events.
   func report(isJSON: Bool) throws(CommandFailure) -> ExitCode {
     if isJSON {
-      try listing.print(
-        accepted: totals.accepted,
-        [.init("not_sent", JSONValue(totals.notSent)), .init("requests", JSONValue(totals.requests))],
-        to: context.output)
+      var more: [JSONValue.Member] = [
+        .init("not_sent", JSONValue(totals.notSent)), .init("requests", JSONValue(totals.requests)),
+      ]
+      if totals.unnamed > 0 { more.append(.init("rejected_unnamed", JSONValue(totals.unnamed))) }
+      try listing.print(accepted: totals.accepted, more, to: context.output)
     } else {
       context.output.print(totals.text, terminator: "")
     }
