@@ -198,26 +198,6 @@ extension BadConfiguration {
     ),
   ]
 
-  static let senders: [BadConfiguration] = [
-    .init(
-      "ingest: { max_events_per_minute: 99 }",
-      "1: ingest.max_events_per_minute: 99 is less than the 100 events one request may hold; make it 100 or more, or 0 for no limit"
-    ),
-    .init(
-      "ingest:\n  dedupe: { window: 8d, max_ids: 10, windw: 1h }",
-      "2: ingest.dedupe.window: \"8d\" is more than the most, 7d; it should be a duration from 0s to 7d, in ms, s, m, h or d, such as 90s or 1h30m",
-      "2: ingest.dedupe.max_ids: \"10\" is less than the least, 1000; it should be a whole number from 1000 to 50000000",
-      "2: ingest.dedupe.windw: there is no such key here; the keys are max_ids, window"),
-    .init(
-      "sinks: [{ name: dedupe, type: ndjson, path: a }]",
-      "1: sinks[0].name: \"dedupe\" is taken: the memory of event ids keeps its place in the log under it; it should be a name of 1 to 64 letters, digits, _ and -"
-    ),
-    .init(
-      "sinks: [{ name: suppressed, type: ndjson, path: a }]",
-      "1: sinks[0].name: \"suppressed\" is taken: the ledger calls the events that deny lists keep out so; it should be a name of 1 to 64 letters, digits, _ and -"
-    ),
-  ]
-
   static let later: [BadConfiguration] = [
     .init(
       "ingest:\n  tls: { certificate: a }",

@@ -46,15 +46,24 @@ struct DenyListIngestTests {
   private let apps: AppRegistry
   private let handler: IngestHandler
 
+  private static func rules(_ denied: [String]) -> AppRules {
+    AppRules(denied: DenyList(denied) { PersonHash.of($0) })
+  }
+
   private static func definition(_ denied: [String]?) -> AppDefinition {
     AppDefinition(
       name: "ios", writeKey: "aso_wk_ios",
-      rules: denied.map { AppRules(denied: DenyList($0) { PersonHash.of($0) }) })
+      rules: denied.map(rules))
   }
 
   init() throws {
     apps = try AppRegistry(
-      apps: [Self.definition(["anon-1", "user-ü", "ev\"il"]), AppDefinition(name: "web", writeKey: "aso_wk_web")],
+      apps: [
+        Self.definition(["anon-1", "user-ü", "ev\"il"]), AppDefinition(name: "web", writeKey: "aso_wk_web"),
+        AppDefinition(
+          name: "site", writeKey: "dk_site", acceptKeys: ["ws_1"], dialect: 1, rules: Self.rules(["anon_1", "user-1"])),
+        AppDefinition(name: "game", writeKey: "vh_pk_1", dialect: 2, rules: Self.rules(["vh:anon:1", "player-1"])),
+      ],
       mode: .listed, storage: nil, logger: .silent)
     let now = Timestamp(milliseconds: 1_792_757_071_512)  // 2026-10-23T12:04:31.512Z
     handler = IngestHandler(
@@ -146,6 +155,64 @@ struct DenyListIngestTests {
     }
     #expect(log.frames.isEmpty && ledger.entries.map(\.events) == [2, 1, 1])
     #expect(count("suppressed") == "4" && count("accepted") == "0")
+  }
+
+  @Test(
+    "keeps out whose anonymousId or userId stands on it, of Datalyr's single events",
+    arguments: [
+      (#""anonymousId":"anon_1""#, true), (#""anonymousId":"anon_2","userId":"user-1""#, true),
+      (#""anonymousId":"anon\u005f1","userId":null"#, true), (#""anonymousId":"anon_2","userId":"user-2""#, false),
+    ])
+  func datalyr(_ person: String, isListed: Bool) {
+    let exchange = FakeExchange(
+      "POST", "/track", headers: ["X-API-Key": "dk_site"],
+      body:
+        #"{"event":"n","eventId":"e","properties":{},"context":{},"timestamp":"2026-10-23T12:04:00Z",\#(person)}"#)
+    handler.handle(exchange)
+    #expect(log.frames.isEmpty == isListed && ledger.entries == (isListed ? [.init(events: 1, app: "site")] : []))
+    log.finish(.stored(first: 1))
+    ledger.finish(true)
+    #expect(exchange.response?.status == 200 && exchange.responseText == #"{"success":true}"#)
+  }
+
+  @Test("keeps listed persons out of a batch of Datalyr's web SDK, and stores the others' events")
+  func datalyrWeb() {
+    func event(_ id: String, _ person: String) -> String {
+      #"{"workspace_id":"ws_1","event_name":"n","event_id":"\#(id)","event_data":{},"timestamp":"2026-10-23T12:04:00Z",\#(person)}"#
+    }
+    let other = event("2", #""anonymous_id":"anon_2""#)
+    let events = [
+      event("1", #""anonymous_id":"anon_1""#), other, event("3", #""anonymous_id":"anon_2","user_id":"user-1""#),
+    ]
+    let exchange = FakeExchange(
+      "POST", "/",
+      body: #"{"events":[\#(events.joined(separator: ","))],"batchId":"b","timestamp":"2026-10-23T12:04:00Z"}"#)
+    handler.handle(exchange)
+    #expect(log.frames.map(\.events) == [[other]])
+    log.finish(.stored(first: 1))
+    ledger.finish(true)
+    #expect(ledger.entries == [.init(events: 2, app: "site")] && exchange.response?.status == 200)
+  }
+
+  @Test("keeps out whose distinct_id stands on it, of Voidhash's batches and captures")
+  func voidhash() {
+    func members(_ person: String) -> String {
+      #""uuid":"u","event":"e","properties":{},"context":{},"timestamp":"2026-10-23T12:04:00Z","distinct_id":"\#(person)""#
+    }
+    let other = "{\(members("vh:anon:2"))}"
+    let events = ["{\(members("vh:anon:1"))}", other, "{\(members("player-1"))}"]
+    let batch = FakeExchange(
+      "POST", "/i/v1/batch", body: #"{"events":[\#(events.joined(separator: ","))],"token":"vh_pk_1"}"#)
+    handler.handle(batch)
+    #expect(log.frames.map(\.events) == [[other]])
+    log.finish(.stored(first: 1))
+    ledger.finish(true)
+    #expect(batch.response?.status == 202 && batch.responseText == #"{"accepted":3,"rejected":0}"#)
+    let capture = FakeExchange("POST", "/i/v1/capture", body: "{\(members("player-1")),\"token\":\"vh_pk_1\"}")
+    handler.handle(capture)
+    ledger.finish(true)
+    #expect(capture.responseText == #"{"accepted":1,"rejected":0}"# && log.frames.count == 1)
+    #expect(ledger.entries == [.init(events: 2, app: "game"), .init(events: 1, app: "game")])
   }
 
   @Test("that can't be counted has the request refused, and nothing is counted")

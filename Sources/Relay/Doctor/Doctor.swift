@@ -68,7 +68,8 @@ public struct Doctor: Sendable {
 
   /// Before the first event there is no segment.
   private func isUnused(_ directory: String, _ ledger: LedgerExamination.Result) -> Bool {
-    guard let names = try? FileSystem.system.list("\(directory)/log"), !names.contains(where: { $0.hasPrefix("segment-") })
+    guard let names = try? FileSystem.system.list("\(directory)/log"),
+      !names.contains(where: { $0.hasPrefix("segment-") })
     else { return false }
     return ledger.view != nil && ledger.books.values.allSatisfy { $0.ledger.accepted == 0 }
   }
