@@ -20,8 +20,14 @@ enum CrossOrigin {
       ])
   }
 
-  /// What lets a page of the origin read an answer.
+  /// What lets a page of the origin read an answer, and when it may try again.
+  ///
+  /// What a page sends as it is left (`sendBeacon`) goes with credentials, and browsers keep it back where those aren't
+  /// allowed. The relay has none and looks at none.
   static func headers(_ origin: String) -> [(name: String, value: String)] {
-    [("Access-Control-Allow-Origin", origin), ("Vary", "Origin")]
+    [
+      ("Access-Control-Allow-Origin", origin), ("Access-Control-Allow-Credentials", "true"),
+      ("Access-Control-Expose-Headers", "Retry-After"), ("Vary", "Origin"),
+    ]
   }
 }

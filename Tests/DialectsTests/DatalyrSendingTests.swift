@@ -1,9 +1,9 @@
 import Clocks
-import EventLog
 import JSON
 import Testing
 
 @testable import Dialects
+@testable import EventLog
 
 @Suite("Datalyr: what goes upstream")
 struct DatalyrSendingTests {
@@ -144,6 +144,14 @@ struct DatalyrSendingTests {
     let single = hall.take(DatalyrForm.track.event())
     for taken in [one, other, single, one] { shipment.add(taken) }
     #expect([shipment.next(), shipment.next(), shipment.next(), shipment.next()].map(\.count) == [2, 1, 1, 2])
+  }
+
+  @Test("is the same where events share one envelope, as they do when they are read from the log")
+  func sharedEnvelope() {
+    let body = datalyrBatch([web("1"), web("2"), web("3")])
+    shipment.add(hall.take(body, at: "/"))
+    for place in 1...2 { shipment.batch.events[place].envelope = shipment.batch.events[0].envelope }
+    #expect(shipment.next().body == body)
   }
 
   @Test("doesn't trust an envelope that it didn't write", arguments: 0..<40)

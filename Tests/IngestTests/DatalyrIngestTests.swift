@@ -208,7 +208,10 @@ struct DatalyrIngestTests {
     let response = try preflight("/", page)
     #expect(response.status == 204)
     #expect(header("Access-Control-Allow-Origin", of: response) == page)
+    #expect(header("Access-Control-Expose-Headers", of: response) == "Retry-After")
     #expect(header("Access-Control-Allow-Methods", of: response) == "POST")
+    // (What a page sends as it is left goes with credentials.)
+    #expect(header("Access-Control-Allow-Credentials", of: response) == "true")
     #expect(header("Access-Control-Allow-Headers", of: response)?.contains("X-Batch-Size") == true)
     for origin in ["https://evil.example", "http://shop.example", nil] {
       try expectError(preflight("/", origin), 403, "origin_not_allowed", saying: "origins")
@@ -227,6 +230,7 @@ struct DatalyrIngestTests {
     let response = try answer(web(batch(webEvent()), origin: page), handler)
     #expect(response.status == 200)
     #expect(header("Access-Control-Allow-Origin", of: response) == page)
+    #expect(header("Access-Control-Expose-Headers", of: response) == "Retry-After")
   }
 
   @Test("a full log is told in the protocol's form, with the time to come back")
