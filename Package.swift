@@ -119,7 +119,8 @@ let package = Package(
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
     tests("Delivery", ["HTTPServer", "StandIn"]),
     tests("Sinks"),
-    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands", ["Sinks"]),
+    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"),
+    tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
   ],

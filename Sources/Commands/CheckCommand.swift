@@ -87,12 +87,20 @@ struct CheckReport {
       ("keys", configuration.ingest.keys == .any ? "any" : "only the apps' listed"),
       ("sends to", configuration.upstream.url),
     ]
-    rows += named("app", configuration.apps.map { $0.isDefault ? "\($0.name) (default)" : $0.name })
+    rows += named("app", configuration.apps.map(app))
     rows += named("sink", configuration.sinks.map { "\($0.name) (\($0.type)): \($0.options.place)" })
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { title, value in
       title + String(repeating: " ", count: width - title.count) + "  " + PrintableText.of(value) + "\n"
     }.joined()
+  }
+
+  /// `ios (default)`, `site (datalyr, to https://ingest.example.com, leaves out 3 ids)`
+  private static func app(_ app: RelayConfiguration.App) -> String {
+    var facts = app.isDefault ? ["default"] : []
+    if let upstream = app.upstream { facts += [app.protocolName, "to \(upstream.url)"] }
+    if let denied = app.deniedIDs { facts.append("leaves out \(denied)") }
+    return facts.isEmpty ? app.name : "\(app.name) (\(facts.joined(separator: ", ")))"
   }
 
   private static func named(_ title: String, _ values: [String]) -> [(String, String)] {

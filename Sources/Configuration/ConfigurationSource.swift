@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A relay's configuration file, read again and again while the relay runs, with the files of keys and certificates it names.
+/// A relay's configuration file, read again and again while the relay runs, with the files of keys,
+/// certificates and ids it names.
 public final class ConfigurationSource: Sendable {
   private struct State {
     /// The text that is in use, and the files that it names.
@@ -13,12 +14,17 @@ public final class ConfigurationSource: Sendable {
   public let file: String
   private let environment: [String: String]
   private let sinkTypes: [any SinkFormat]
+  private let protocols: [ProtocolFormat]
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - environment: what `${NAME}` is taken from.
   ///   - sinkTypes: the types of sinks there are.
-  public init(file: String, environment: [String: String], sinkTypes: [any SinkFormat]) {
+  ///   - protocols: those that apps may speak, at least one. Apps that name none speak the first.
+  public init(
+    file: String, environment: [String: String], sinkTypes: [any SinkFormat], protocols: [ProtocolFormat]
+  ) {
+    self.protocols = protocols
     self.file = file
     self.environment = environment
     self.sinkTypes = sinkTypes
@@ -40,7 +46,8 @@ public final class ConfigurationSource: Sendable {
   }
 
   private func parse(_ text: [UInt8]) -> Result<RelayConfiguration, ConfigurationFaults> {
-    let read = ConfigurationLoader.parse(text, file: file, environment: environment, sinkTypes: sinkTypes)
+    let read = ConfigurationLoader.parse(
+      text, file: file, environment: environment, sinkTypes: sinkTypes, protocols: protocols)
     state.withLock { $0.candidate = (text, read.files) }
     return read.result
   }
@@ -54,6 +61,6 @@ public final class ConfigurationSource: Sendable {
     }
   }
 
-  /// The files of keys and certificates that the text in use names, absolute, in the order of their names.
+  /// The files of keys, certificates and ids that the text in use names, absolute, in the order of their names.
   public var files: [String] { state.withLock { $0.files.sorted() } }
 }

@@ -9,6 +9,7 @@ final class Findings {
   let environment: [String: String]
   /// Apps don't matter, nor variables that are not set.
   let isForAsking: Bool
+  let quoting: Quoting
   private(set) var warnings: [ConfigurationFault] = []
   /// Every key the reading asked for, by path, with `[]` for an element: the schema.
   private(set) var keys: Set<String> = []
@@ -17,7 +18,11 @@ final class Findings {
   private var faults: [ConfigurationFault] = []
   private var uncounted = 0
 
-  init(file: String, directory: String, environment: [String: String], isForAsking: Bool = false) {
+  init(
+    file: String, directory: String, environment: [String: String], isForAsking: Bool = false,
+    quoting: Quoting = Quoting()
+  ) {
+    self.quoting = quoting
     self.file = file
     self.directory = directory
     self.environment = environment
@@ -49,11 +54,24 @@ final class Findings {
 }
 
 /// How values and keys of the file stand in messages.
-enum Quoting {
+struct Quoting {
+  /// What keys of the protocols begin with.
+  var keyPrefixes: [String] = ["aso_wk_"]
+
+  /// A write key in the wrong place is a write key still. (A short beginning stands within many words.)
+  private func holdsKey(_ text: String) -> Bool {
+    keyPrefixes.contains { prefix in
+      prefix.utf8.count > 4
+        ? text.contains(prefix)
+        : text.ranges(of: prefix).contains { found in
+          found.lowerBound == text.startIndex || !isWordByte(text.utf8[text.utf8.index(before: found.lowerBound)])
+        }
+    }
+  }
+
   /// In quotes, at most 60 characters, control characters escaped.
-  static func quote(_ text: String) -> String {
-    // A write key in the wrong place is a write key still.
-    if text.contains("aso_wk_") { return "a write key" }
+  func quote(_ text: String) -> String {
+    if holdsKey(text) { return "a write key" }
     var out = "\""
     for scalar in text.unicodeScalars.prefix(60) {
       out += scalar.value < 0x20 || scalar.value == 0x7F ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
@@ -62,8 +80,8 @@ enum Quoting {
   }
 
   /// A key as part of a path: itself, if it looks like one, else a question mark.
-  static func key(_ text: String) -> String {
+  func key(_ text: String) -> String {
     let isWord = text.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
-    return isWord && (1...40).contains(text.utf8.count) && !text.contains("aso_wk_") ? text : "?"
+    return isWord && (1...40).contains(text.utf8.count) && !holdsKey(text) ? text : "?"
   }
 }

@@ -1,6 +1,7 @@
 extension RelayConfiguration {
   static let appsMax = 1000
   static let acceptKeysMax = 100
+  static let originsMax = 100
   /// Bytes of a key file.
   static let keyFileBytesMax = 4096
 
@@ -8,35 +9,84 @@ extension RelayConfiguration {
   private struct ReadApp {
     var app: App
     var section: Section
+    /// Nil when its protocol isn't known.
+    var format: ProtocolFormat?
     var acceptLines: [Int] = []
   }
 
-  static func readApps(_ root: Section) -> [App] {
-    let read = root.sections("apps", max: appsMax).map(readApp)
+  /// - Parameter common: the `upstream` section, which is the first protocol's.
+  static func readApps(_ root: Section, _ protocols: [ProtocolFormat], common: Upstream) -> [App] {
+    let read = root.sections("apps", max: appsMax).map { readApp($0, protocols, common) }
     checkNames(read)
     checkDefault(read)
     checkKeys(read)
     return read.map(\.app)
   }
 
-  private static func readApp(_ section: Section) -> ReadApp {
+  private static func readApp(_ section: Section, _ protocols: [ProtocolFormat], _ common: Upstream) -> ReadApp {
     let format = ScalarFormat.name(
       prefixTaken: "key-", taken: ["other": "the metrics call the keys of no app so"])
     if !section.has("name") { section.fault("name", "is missing; every app needs \(format.noun)") }
     var read = ReadApp(app: App(name: section.value("name", format) ?? ""), section: section)
-    read.app.writeKey = readWriteKey(section)
+    // (One that is wrong is a fault already: what depends on it isn't judged.)
+    let word = section.value("protocol", .word(of: protocols.map(\.name)))
+    read.format = section.has("protocol") ? protocols.first { $0.name == word } : protocols[0]
+    read.app.protocolName = word ?? protocols[0].name
+    read.app.writeKey = readWriteKey(section, prefixes: read.format?.keyPrefixes ?? [])
     if let keys = section.list("accept_keys", max: acceptKeysMax, .secret("a key")) {
       read.app.acceptKeys = keys.map(\.value)
       read.acceptLines = keys.map(\.line)
     }
     section.read("default", into: &read.app.isDefault, .boolean)
-    section.later("protocol", "upstream")
+    read.app.upstream = readUpstream(section, read.format, protocols, common)
+    read.app.origins = readOrigins(section, read.format, protocols)
+    let consent = section.section("consent")
+    consent.readDeniedIDs("deny_ids_file", into: &read.app.deniedIDs)
+    consent.finish()
     section.finish()
     checkReach(read)
     return read
   }
 
-  private static func readWriteKey(_ section: Section) -> Secret? {
+  /// An app's own `upstream`; nil when it has none and needs none, since the common one is its protocol's.
+  private static func readUpstream(
+    _ section: Section, _ format: ProtocolFormat?, _ protocols: [ProtocolFormat], _ common: Upstream
+  ) -> Upstream? {
+    guard let format else {
+      section.skip("upstream")
+      return nil
+    }
+    let own = section.section("upstream")
+    let isFirst = format.name == protocols[0].name
+    guard own.isGroup, !isFirst || section.hasValue("upstream") else { return nil }
+    var upstream = isFirst ? common : format.upstream
+    upstream.read(own, format, isCommon: false)
+    return upstream
+  }
+
+  private static func readOrigins(
+    _ section: Section, _ format: ProtocolFormat?, _ protocols: [ProtocolFormat]
+  ) -> [String] {
+    guard let format else {
+      section.skip("origins")
+      return []
+    }
+    guard format.hasBrowserRoute else {
+      let others = protocols.filter(\.hasBrowserRoute).map(\.name)
+      let which = others.isEmpty ? "" : " (\(others.joined(separator: ", ")) has one)"
+      section.refuse("origins", "\(format.title) has no route to which web pages post\(which); remove it")
+      return []
+    }
+    let origins = section.list("origins", max: originsMax, .origin) ?? []
+    for origin in origins where origin.value.hasPrefix("http://") && !URLText.isLocal(origin.value) {
+      section.findings.warn(
+        line: origin.line, key: section.child("origins"),
+        "an origin is http: whoever is on the way can change such a page and what it posts; use https")
+    }
+    return origins.map(\.value)
+  }
+
+  private static func readWriteKey(_ section: Section, prefixes: [String]) -> Secret? {
     let key = section.value("write_key", .secret("a write key"))
     let file = section.value("write_key_file", .path(relativeTo: section.findings.directory))
     if section.has("write_key"), section.has("write_key_file") {
@@ -44,10 +94,11 @@ extension RelayConfiguration {
       return key
     }
     guard let value = key ?? file.flatMap({ readKeyFile($0, section) }) else { return nil }
-    if !value.revealed.hasPrefix("aso_wk_") {
+    if !prefixes.isEmpty, !prefixes.contains(where: { value.revealed.hasPrefix($0) }) {
       section.warn(
         section.has("write_key") ? "write_key" : "write_key_file",
-        "the key does not begin with aso_wk_, as the upstream's keys do; is it the right one?")
+        "the key does not begin with \(prefixes.joined(separator: " or ")), as the upstream's keys do; is it the right one?"
+      )
     }
     return value
   }
@@ -56,14 +107,15 @@ extension RelayConfiguration {
     section.findings.reads(path)
     switch FileText.read(path, bytesMax: keyFileBytesMax) {
     case .failure(let fault):
-      section.fault("write_key_file", "\(Quoting.quote(path)): \(fault.message)")
+      section.fault("write_key_file", "\(section.findings.quoting.quote(path)): \(fault.message)")
     case .success(let bytes):
       let format = ScalarFormat.secret("a write key")
       do {
         return try format.parse(String(String(decoding: bytes, as: UTF8.self).trimmingSpaces))
       } catch {
         section.fault(
-          "write_key_file", "the key in \(Quoting.quote(path)) \(error.problem); the file should hold \(format.noun)")
+          "write_key_file",
+          "the key in \(section.findings.quoting.quote(path)) \(error.problem); the file should hold \(format.noun)")
       }
     }
     return nil
@@ -91,19 +143,26 @@ extension RelayConfiguration {
       let line = read.section.line(of: "name")
       if let first = lines[read.app.name] {
         read.section.fault(
-          "name", "\(Quoting.quote(read.app.name)) is the name of the app on line \(first) too; each needs its own")
+          "name",
+          "\(read.section.findings.quoting.quote(read.app.name)) is the name of the app on line \(first) too; each needs its own"
+        )
       } else {
         lines[read.app.name] = line
       }
     }
   }
 
+  /// A request without a key belongs to the default app of the protocol that it came by.
   private static func checkDefault(_ apps: [ReadApp]) {
-    let marked = apps.filter(\.app.isDefault)
-    for read in marked.dropFirst() {
-      read.section.fault(
-        "default", "an app is the default already, on line \(marked[0].section.line(of: "default")); one at most can be"
-      )
+    var lines: [String: Int] = [:]
+    for read in apps where read.app.isDefault {
+      guard let format = read.format else { continue }
+      if let first = lines[format.name] {
+        read.section.fault(
+          "default", "an app is the default of \(format.name) already, on line \(first); one at most can be")
+      } else {
+        lines[format.name] = read.section.line(of: "default")
+      }
     }
   }
 

@@ -1,13 +1,20 @@
 extension RelayConfiguration {
   /// Takes what the file says; everything else keeps its default.
-  mutating func read(_ root: Section, sinkTypes: [any SinkFormat]) {
+  ///
+  /// - Parameter protocols: at least one; the common `upstream` is the first one's.
+  mutating func read(_ root: Section, sinkTypes: [any SinkFormat], protocols: [ProtocolFormat]) {
     guard root.isGroup else { return }
     root.read("data_dir", into: &dataDirectory, .path(relativeTo: root.findings.directory))
     ingest.read(root.section("ingest"))
     admin.read(root.section("admin"), ingest: ingest)
-    if root.findings.isForAsking { root.skip("apps") } else { apps = Self.readApps(root) }
     log.read(root.section("log"))
-    upstream.read(root.section("upstream"))
+    upstream = protocols[0].upstream
+    upstream.read(root.section("upstream"), protocols[0], isCommon: true)
+    if root.findings.isForAsking {
+      root.skip("apps")
+    } else {
+      apps = Self.readApps(root, protocols, common: upstream)
+    }
     sinks = Self.readSinks(root, sinkTypes, dataDirectory: dataDirectory)
     deadLetters.read(root.section("dead_letters"))
     shutdownGrace = Self.readGrace(root.section("shutdown"), default: shutdownGrace)
@@ -110,53 +117,6 @@ extension RelayConfiguration.Log {
           + "make it \(SizeText.exact(3 * segmentSize)) or more, or segment_size smaller")
     }
     section.read("retain", into: &retain, .duration(.zero ... .days(36_500)))
-    section.finish()
-  }
-}
-
-extension RelayConfiguration.Upstream {
-  mutating func read(_ section: Section) {
-    section.read("url", into: &url, .upstreamURL)
-    if section.has("url"), url.hasPrefix("http://"), !URLText.isLocal(url) {
-      section.warn("url", "is http: events and keys go to another machine unencrypted; use https")
-    }
-    section.read("linger", into: &linger, .duration(.zero ... .hours(1)))
-    section.read("max_batch_events", into: &maxBatchEvents, .integer(1...100))
-    // At least the largest event.
-    section.read("max_batch_bytes", into: &maxBatchBytes, .size(16 << 10...1 << 20))
-    section.read("timeout", into: &timeout, .duration(.milliseconds(100) ... .hours(1)))
-    section.read("connect_timeout", into: &connectTimeout, .duration(.milliseconds(100) ... .minutes(10)))
-    section.readCertificates("ca_file", into: &caFile)
-    retry.read(section.section("retry"))
-    rateLimit.read(section.section("rate_limit"))
-    section.read("concurrency", into: &concurrency, .integer(1...8))
-    section.read("on_refused_key", into: &onRefusedKey, .word)
-    section.read("on_expired", into: &onExpired, .word)
-    section.read("order", into: &order, .word)
-    section.finish()
-  }
-}
-
-extension RelayConfiguration.Retry {
-  mutating func read(_ section: Section) {
-    section.read("initial", into: &initial, .duration(.milliseconds(1) ... .hours(1)))
-    section.read("max", into: &max, .duration(.milliseconds(1) ... .hours(24)))
-    section.read("jitter", into: &jitter, .percent())
-    if section.isSound, initial > max {
-      section.fault(
-        section.has("initial") ? "initial" : "max",
-        "initial, \(DurationText.exact(initial)), is longer than max, \(DurationText.exact(max)); make one fit the other"
-      )
-    }
-    section.finish()
-  }
-}
-
-extension RelayConfiguration.RateLimit {
-  mutating func read(_ section: Section) {
-    section.read("events_per_minute", into: &eventsPerMinute, .integer(0...100_000_000))
-    section.read("per_install_per_minute", into: &perInstallPerMinute, .integer(0...100_000_000))
-    section.read("margin", into: &margin, .percent(0...90))
     section.finish()
   }
 }

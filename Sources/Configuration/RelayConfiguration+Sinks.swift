@@ -11,7 +11,8 @@ extension RelayConfiguration {
       guard let sink = readSink(section, types) else { continue }
       if let first = names[sink.name] {
         section.fault(
-          "name", "\(Quoting.quote(sink.name)) is the name of the sink on line \(first) too; each needs its own")
+          "name",
+          "\(root.findings.quoting.quote(sink.name)) is the name of the sink on line \(first) too; each needs its own")
       }
       if !sink.name.isEmpty, names[sink.name] == nil { names[sink.name] = section.line(of: "name") }
       if let path = sink.options.path, !path.isEmpty {
@@ -41,6 +42,7 @@ extension RelayConfiguration {
     let nameFormat = ScalarFormat.name(taken: [
       "upstream": "the destination of the upstream is called so",
       "dedupe": "the memory of event ids keeps its place in the log under it",
+      "suppressed": "the ledger calls the events that deny lists keep out so",
     ])
     if !section.has("name") { section.fault("name", "is missing; every sink needs \(nameFormat.noun)") }
     let name = section.value("name", nameFormat) ?? ""

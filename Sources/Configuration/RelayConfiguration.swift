@@ -81,8 +81,8 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var upstream: Upstream?
     /// The web origins whose pages may post.
     public var origins: [String] = []
-    /// The ids of persons whose events are not kept; nil: there is no list.
-    public var deniedIDs: Set<String>?
+    /// The persons whose events are not kept; nil: there is no list.
+    public var deniedIDs: DeniedIDs?
 
     public init(name: String) { self.name = name }
   }
@@ -120,6 +120,8 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var onRefusedKey: OnRefusedKey = .hold
     public var onExpired: OnExpired = .send
     public var order: Order = .arrival
+
+    public init() {}
 
     public enum OnRefusedKey: String, Sendable, CaseIterable { case hold, deadLetter = "dead_letter" }
     public enum OnExpired: String, Sendable, CaseIterable { case send, deadLetter = "dead_letter" }

@@ -114,7 +114,7 @@ extension RelayConfiguration.Address {
       return .success(try format.parse(text))
     } catch {
       let meant = error.hint.map { "; did you mean \($0)?" } ?? "; it should be \(format.noun)"
-      return .failure(.init(message: "\(Quoting.quote(text)) \(error.problem)\(meant)"))
+      return .failure(.init(message: "\(Quoting().quote(text)) \(error.problem)\(meant)"))
     }
   }
 

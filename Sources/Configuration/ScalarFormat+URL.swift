@@ -1,23 +1,34 @@
 extension ScalarFormat where Value == String {
-  /// The upstream's base: http or https, a host, perhaps a port and a path. Without a `/` or `/v1` at the end afterwards.
+  /// An upstream's base: http or https, a host, perhaps a port and a path. Without what its protocol adds by itself afterwards.
+  static func upstreamURL(of format: ProtocolFormat) -> ScalarFormat {
+    upstreamURL(calls: format.calls, base: format.base)
+  }
+
+  /// The same of a relay, or of the first protocol's upstream.
   static var upstreamURL: ScalarFormat {
+    upstreamURL(calls: ["/v1/events", "/v1/identify"]) { url in
+      var rest = Substring(url)
+      trimSlashes(&rest)
+      if rest.hasSuffix("/v1") {
+        rest.removeLast(3)
+        trimSlashes(&rest)
+      }
+      return String(rest)
+    }
+  }
+
+  private static func upstreamURL(calls: [String], base: @escaping @Sendable (String) -> String) -> ScalarFormat {
     // A URL may hold a password, so it is never printed.
     ScalarFormat(noun: "the upstream's base, such as https://api.example.com", isPrintable: false) {
       text throws(Misfit) in
       let (scheme, rest) = try parts(of: text)
       guard !rest.contains("?"), !rest.contains("#") else { throw Misfit("holds a query (?) or a fragment (#)") }
-      let authority = rest.prefix { $0 != "/" }
-      try check(authority: authority)
-      var path = rest[authority.endIndex...]
-      trimSlashes(&path)
-      if path.hasSuffix("/v1/events") || path.hasSuffix("/v1/identify") {
-        throw Misfit("names a single call; the relay adds /v1/events and /v1/identify itself")
+      try check(authority: rest.prefix { $0 != "/" })
+      let url = base("\(scheme)://\(rest)")
+      if calls.contains(where: { $0 != "/" && url.hasSuffix($0) }) {
+        throw Misfit("names a single call; the relay adds \(calls.joined(separator: " and ")) itself")
       }
-      if path.hasSuffix("/v1") {
-        path.removeLast(3)
-        trimSlashes(&path)
-      }
-      return "\(scheme)://\(authority)\(path)"
+      return url
     }
   }
 
@@ -50,7 +61,7 @@ extension ScalarFormat where Value == String {
     while path.hasSuffix("/") { path.removeLast() }
   }
 
-  private static func check(authority: Substring) throws(Misfit) {
+  static func check(authority: Substring) throws(Misfit) {
     guard !authority.contains("@") else { throw Misfit("holds a user or password before an @") }
     var host = authority
     var port: Substring?

@@ -14,7 +14,7 @@ extension Section {
     findings.reads(path)
     switch FileText.readPEM(path, of: content) {
     case .success(let bytes): target?.bytes = bytes
-    case .failure(let fault): self.fault(key, "\(Quoting.quote(path)): \(fault.message)")
+    case .failure(let fault): self.fault(key, "\(findings.quoting.quote(path)): \(fault.message)")
     }
   }
 }

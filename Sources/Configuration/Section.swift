@@ -14,7 +14,7 @@ public final class Section {
   /// In the file's order.
   private var order: [YAMLNode.Member] = []
   private var known: [String] = []
-  private var later: Set<String> = []
+  private var refused: Set<String> = []
 
   init(_ node: YAMLNode?, path: String, schemaPath: String, line: Int, findings: Findings) {
     (self.path, self.schemaPath, self.line, self.findings) = (path, schemaPath, line, findings)
@@ -38,7 +38,9 @@ public final class Section {
   /// What relative paths are relative to, absolute.
   public var directory: String { findings.directory }
 
-  func child(_ key: String) -> String { path.isEmpty ? Quoting.key(key) : "\(path).\(Quoting.key(key))" }
+  func child(_ key: String) -> String {
+    path.isEmpty ? findings.quoting.key(key) : "\(path).\(findings.quoting.key(key))"
+  }
 
   private func schemaChild(_ key: String) -> String { schemaPath.isEmpty ? key : "\(schemaPath).\(key)" }
 
@@ -77,10 +79,13 @@ public final class Section {
 
   /// Keys that a later version brings: a fault that says so.
   public func later(_ keys: String...) {
-    for key in keys {
-      later.insert(key)
-      if has(key) { fault(key, "comes with a later version of event-relay; remove it") }
-    }
+    for key in keys { refuse(key, "comes with a later version of event-relay; remove it") }
+  }
+
+  /// A key that has no place here: a fault that says why and what would be right.
+  func refuse(_ key: String, _ message: String) {
+    refused.insert(key)
+    if has(key) { fault(key, message) }
   }
 
   /// Knows a key, whatever stands there.
@@ -151,7 +156,7 @@ public final class Section {
 
   /// Reports the keys that nobody asked for. To be called when everything is read.
   public func finish() {
-    for member in order where !known.contains(member.key) && !later.contains(member.key) {
+    for member in order where !known.contains(member.key) && !refused.contains(member.key) {
       if let meant = Spelling.nearest(to: member.key, among: known.filter { !has($0) || $0 == member.key }) {
         findings.fault(
           line: member.line, key: child(member.key), "there is no such key here; did you mean \(meant)?")
@@ -189,7 +194,7 @@ public final class Section {
       do {
         return try format.parse(expanded.text)
       } catch {
-        findings.fault(line: line, key: key, Self.message(error, text, expanded.names, format))
+        findings.fault(line: line, key: key, message(error, text, expanded.names, format))
       }
     } catch {
       if !(error.isUnset && findings.isForAsking) { findings.fault(line: line, key: key, error.message) }
@@ -198,7 +203,7 @@ public final class Section {
     return nil
   }
 
-  private static func message<Value>(
+  private func message<Value>(
     _ misfit: Misfit, _ text: String, _ names: [String], _ format: ScalarFormat<Value>
   ) -> String {
     let subject: String
@@ -208,7 +213,7 @@ public final class Section {
       subject = "the value, with \(names.joined(separator: " and ")) from the environment,"
       hint = nil
     } else if format.isPrintable {
-      subject = Quoting.quote(text)
+      subject = findings.quoting.quote(text)
     } else {
       subject = "the value"
       hint = nil

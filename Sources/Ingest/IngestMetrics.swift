@@ -74,6 +74,7 @@ final class IngestMetrics: Sendable {
     app.accepted.add(events.accepted)
     app.rejected.add(events.rejected.count)
     app.clamped.add(events.clamped)
+    app.suppressed.add(events.suppressed)
     if events.duplicates > 0 {
       app.duplicates.add(events.duplicates)
       app.conflicts.add(events.conflicts)

@@ -26,7 +26,8 @@ final class Listeners: Sendable {
       senders,
       handler: IngestHandler(
         log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
-        gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, metrics: daemon.metrics),
+        gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, suppression: storage.suppression,
+        metrics: daemon.metrics),
       logger: daemon.logger)
     let drainer = Drainer(intake.gate, destinations, storage.audit, daemon.logger)
     let address = ListenAddress(configuration.admin.listen)
@@ -45,6 +46,9 @@ final class Listeners: Sendable {
           })),
       logger: daemon.logger)
     registerMetrics(daemon, destinations)
+    SuppressionMetrics.register(in: daemon.metrics, label: { [apps = storage.apps] in apps.metricLabel(ofApp: $0) }) {
+      [book = storage.suppression] in book.counts
+    }
   }
 
   private func registerMetrics(_ daemon: Daemon, _ destinations: Destinations) {
@@ -135,7 +139,7 @@ final class RelayFacts: Sendable {
         adminAddress: adminAddress.withLock { $0 },
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
         destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
-        heldBytes: storage.log.heldBytes,
+        heldBytes: storage.log.heldBytes, suppressed: storage.suppression.counts,
         givenUp: (destinations.removed.droppedEvents, destinations.removed.givenUp),
         clampingBeginsAt: destinations.clampGuard.beginsAt))
   }

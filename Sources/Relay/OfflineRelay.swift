@@ -7,6 +7,7 @@ import EventLog
 import Glibc
 import JSON
 import Observability
+import Records
 
 /// A relay's data directory, looked at while no relay runs in it.
 ///
@@ -48,7 +49,21 @@ public final class OfflineRelay: Sendable {
         version: RelayVersion.current, relay: directory.instanceID, uptime: .zero, now: WallClock.system.now,
         ingestAddresses: [], adminAddress: "", standInAddress: nil, health: .closed, log: log.statistics,
         destinations: subscriptions.map(status(of:)), removedLetters: deadLetters.removedLetters,
-        heldBytes: log.heldBytes, givenUp: (removed?.droppedEvents ?? 0, removed?.givenUp ?? [])))
+        heldBytes: log.heldBytes, suppressed: suppressed, givenUp: (removed?.droppedEvents ?? 0, removed?.givenUp ?? [])
+      ))
+  }
+
+  /// Nil when that can't be read: `doctor` says why.
+  private var suppressed: SuppressionCounts? {
+    do throws(FileError) {
+      return switch try SuppressionCounts.read(configuration.dataDirectory) {
+      case nil: SuppressionCounts()
+      case .counts(let counts): counts
+      case .damaged, .newer: nil
+      }
+    } catch {
+      return nil
+    }
   }
 
   var deadLetters: DeadLetterStore {

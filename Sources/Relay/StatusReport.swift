@@ -22,6 +22,8 @@ enum StatusReport {
     var removedLetters: [String: [DeadLetterRemoval: Int]] = [:]
     /// Bytes of the log that each destination keeps from being freed.
     var heldBytes: [String: Int] = [:]
+    /// What deny lists have kept out; nil when that can't be read.
+    var suppressed: SuppressionCounts?
     /// Events that sinks were owed whose place was given up, and the last books of these.
     var givenUp: (events: UInt64, books: [JSONValue]) = (0, [])
     /// When the first event that waits for the upstream is clamped if nothing moves.
@@ -48,6 +50,7 @@ enum StatusReport {
         "ledger",
         .object(
           [.init("accepted", JSONValue(facts.log.acceptedEvents))]
+            + (facts.suppressed.map { [.init("suppressed", $0.json)] } ?? [])
             + facts.destinations.map { .init($0.name, ledger($0.ledger, facts.removedLetters[$0.name])) })))
     members.append(
       .init(

@@ -10,6 +10,7 @@ final class Storage: Sendable {
   let log: FileLog
   let apps: AppRegistry
   let audit: AuditTrail
+  let suppression: SuppressionBook
   let freeSpace: FreeSpace
   private let dataDirectory: DataDirectory
 
@@ -31,6 +32,7 @@ final class Storage: Sendable {
       apps: configuration.apps.map(AppDefinition.init), mode: configuration.ingest.keys == .any ? .any : .listed,
       storage: "\(directory)/keys", logger: logger)
     audit = AuditTrail(directory: directory)
+    suppression = try SuppressionBook(directory: directory, logger: logger)
     freeSpace = FreeSpace(path: directory, minimum: configuration.log.minFreeDisk)
   }
 
@@ -41,6 +43,7 @@ final class Storage: Sendable {
   }
 
   func close() {
+    suppression.close()
     log.close()
     dataDirectory.close()
   }
@@ -52,13 +55,5 @@ extension FileLogConfiguration {
       durability: log.durability == .fsync ? .fsync : .os, segmentSize: log.segmentSize, maxSize: log.maxSize,
       onFull: log.onFull == .reject ? .reject : .dropOldest, minFreeDisk: log.minFreeDisk,
       retain: log.retain)
-  }
-}
-
-extension AppDefinition {
-  init(_ app: RelayConfiguration.App) {
-    self.init(
-      name: app.name, writeKey: app.writeKey?.revealed, acceptKeys: app.acceptKeys.map(\.revealed),
-      isDefault: app.isDefault)
   }
 }

@@ -48,6 +48,24 @@ import Testing
     #expect(!ran.out.contains("sesame"))
   }
 
+  @Test func `An app of another protocol says so, and how many persons are left out`() async {
+    _ = directory.write("deny.txt", "sesame\n")
+    let file = directory.write(
+      "relay.yaml",
+      """
+      apps:
+        - { name: site, protocol: datalyr, write_key: dk_1, default: true, upstream: { url: https://up.example/track } }
+        - { name: ios, write_key: aso_wk_1, consent: { deny_ids_file: deny.txt } }
+      """)
+    let ran = await run("check", "--config", file)
+    #expect(ran.code == 0)
+    #expect(
+      ran.out.split(separator: "\n").filter { $0.hasPrefix("app ") } == [
+        "app              site (default, datalyr, to https://up.example)", "app              ios (leaves out 1 id)",
+      ])
+    #expect(!ran.out.contains("sesame"))
+  }
+
   @Test func `JSON has the faults and warnings as objects`() async throws {
     let file = directory.write("relay.yaml", "a: 1")
     let value = try JSONValue(parsing: await run("check", "--config", file, "--json").out)

@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import JSON
+import Relay
 import Sinks
 import Synchronization
 import TestSupport
@@ -46,6 +47,8 @@ import Testing
   }
 
   private func configuration(_ file: String) throws -> RelayConfiguration {
-    try ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types).get()
+    try ConfigurationLoader.load(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all
+    ).get()
   }
 }

@@ -25,7 +25,7 @@ import Testing
     "events_per_second":2.5,"parked_installs":3,"drains_in_seconds":5000}]},
     {"name":"raw","type":"ndjson","state":"running","detail":null,"pending":0,"oldest_pending_seconds":0,
     "retry_at":null,"last_error":null,"ledger":{"delivered":20,"dead_lettered":0,"dropped":0,"lost":0},"lanes":[]}],
-    "ledger":{"accepted":20}}
+    "ledger":{"accepted":20,"suppressed":{"total":7,"apps":{"ios":7}}}}
     """
 
   @Test func `The running relay's status is a table`() async {
@@ -41,6 +41,7 @@ import Testing
         log              ok, 1.4 MiB of 8.0 GiB, 2 segments, oldest 2026-11-30T07:00:00.000Z
         damaged          2 records of the log; event-relay log verify says where
         accepted         20 events
+        suppressed       7 events, kept out by deny lists (ios 7)
 
         DESTINATION  TYPE      STATE    WAITING  OLDEST  DELIVERED  DEAD  DROPPED  LOST    HOLDS  RETRY AT
         upstream     upstream  waiting       12    1m1s          5     3        0     0  1.4 MiB  2026-11-30T08:01:00.000Z

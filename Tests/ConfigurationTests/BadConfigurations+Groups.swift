@@ -105,7 +105,7 @@ extension BadConfiguration {
       "3: apps[1].name: \"a\" is the name of the app on line 2 too; each needs its own"),
     .init(
       "apps:\n  - { name: a, write_key: aso_wk_1, default: true }\n  - { name: b, write_key: aso_wk_2, default: true }",
-      "3: apps[1].default: an app is the default already, on line 2; one at most can be"),
+      "3: apps[1].default: an app is the default of app-store-operator already, on line 2; one at most can be"),
     .init(
       "apps:\n  - { name: a, write_key: aso_wk_1 }\n  - { name: b, write_key: aso_wk_2, accept_keys: [x, aso_wk_1] }",
       "3: apps[1].accept_keys: another app has the same key, on line 2; a key belongs to one app"),
@@ -198,30 +198,10 @@ extension BadConfiguration {
     ),
   ]
 
-  static let senders: [BadConfiguration] = [
-    .init(
-      "ingest: { max_events_per_minute: 99 }",
-      "1: ingest.max_events_per_minute: 99 is less than the 100 events one request may hold; make it 100 or more, or 0 for no limit"
-    ),
-    .init(
-      "ingest:\n  dedupe: { window: 8d, max_ids: 10, windw: 1h }",
-      "2: ingest.dedupe.window: \"8d\" is more than the most, 7d; it should be a duration from 0s to 7d, in ms, s, m, h or d, such as 90s or 1h30m",
-      "2: ingest.dedupe.max_ids: \"10\" is less than the least, 1000; it should be a whole number from 1000 to 50000000",
-      "2: ingest.dedupe.windw: there is no such key here; the keys are max_ids, window"),
-    .init(
-      "sinks: [{ name: dedupe, type: ndjson, path: a }]",
-      "1: sinks[0].name: \"dedupe\" is taken: the memory of event ids keeps its place in the log under it; it should be a name of 1 to 64 letters, digits, _ and -"
-    ),
-  ]
-
   static let later: [BadConfiguration] = [
     .init(
       "ingest:\n  tls: { certificate: a }",
       "2: ingest.tls: comes with a later version of event-relay; remove it"),
-    .init(
-      "apps: [{ name: a, write_key: aso_wk_1, protocol: datalyr, upstream: { url: x } }]",
-      "1: apps[0].protocol: comes with a later version of event-relay; remove it",
-      "1: apps[0].upstream: comes with a later version of event-relay; remove it"),
     .init(
       "privacy: {}",
       "1: privacy: comes with a later version of event-relay; remove it"),

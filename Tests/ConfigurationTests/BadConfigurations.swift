@@ -70,7 +70,7 @@ extension BadConfiguration {
     .init(
       "upstream:\n  retry: { intial: 1s, foo: 2 }",
       "2: upstream.retry.intial: there is no such key here; did you mean initial?",
-      "2: upstream.retry.foo: there is no such key here; the keys are initial, jitter, max"),
+      "2: upstream.retry.foo: there is no such key here; the keys are initial, jitter, max, max_attempts"),
     .init(
       "a b: 1",
       "1: ?: there is no such key here; the keys are admin, apps, data_dir, dead_letters, ingest, log, logging, positions, shutdown, sinks, upstream"

@@ -11,11 +11,21 @@ import Testing
 
   @Test func `The example file holds the defaults`() throws {
     let file = "\(root)Config/relay.example.yaml"
-    let configuration = try ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types).get()
+    let configuration = try ConfigurationLoader.load(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all
+    ).get()
     var expected = RelayConfiguration(dataDirectory: "\(root)Config/data")
     var app = RelayConfiguration.App(name: "ios")
     app.writeKey = .init("aso_wk_example")
-    expected.apps = [app]
+    var site = RelayConfiguration.App(name: "site")
+    site.protocolName = "datalyr"
+    site.writeKey = .init("dk_example")
+    site.upstream = TestProtocols.requests.upstream
+    var game = RelayConfiguration.App(name: "game")
+    game.protocolName = "voidhash"
+    game.writeKey = .init("vh_pk_example")
+    game.upstream = TestProtocols.ordered.upstream
+    expected.apps = [app, site, game]
     var hook = WebhookOptions(url: "https://example.com/hook")
     hook.secrets = [try WebhookSecret("whsec_ZXhhbXBsZSBvZiBhIHNlY3JldCwgdGFrZSB5b3Vycw==")]
     hook.hasUsualMaxBehind = false
@@ -35,8 +45,10 @@ import Testing
     // The one key that can't stand beside another is shown in a comment.
     let text = String(decoding: bytes, as: UTF8.self).replacingOccurrences(
       of: "    # write_key_file", with: "    write_key_file")
-    let schema = ConfigurationLoader.parse(bytes, file: "relay.yaml", environment: [:], sinkTypes: SinkRegistry.types)
-      .keys
+    let schema = ConfigurationLoader.parse(
+      bytes, file: "relay.yaml", environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all
+    )
+    .keys
     let root = try #require(try YAMLReader.read(Array(text.utf8)).get())
     #expect(schema == paths(of: root, under: ""))
     #expect(schema.count > 50)
@@ -58,7 +70,7 @@ import Testing
 
   @Test func `The trial's file is right without any variable`() throws {
     let configuration = try ConfigurationLoader.load(
-      file: "\(root)Config/trial.yaml", environment: [:], sinkTypes: SinkRegistry.types
+      file: "\(root)Config/trial.yaml", environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all
     ).get()
     #expect(configuration.warnings.isEmpty)
     #expect(configuration.ingest.listen == [.tcp(host: "127.0.0.1", port: 8787)])

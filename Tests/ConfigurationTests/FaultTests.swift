@@ -19,7 +19,8 @@ struct BadConfiguration: Sendable, CustomTestStringConvertible {
   @Test(
     arguments: BadConfiguration.yaml + BadConfiguration.keys + BadConfiguration.scalars + BadConfiguration.addresses
       + BadConfiguration.across + BadConfiguration.apps + BadConfiguration.sinks + BadConfiguration.senders
-      + BadConfiguration.later
+      + BadConfiguration.later + BadConfiguration.protocols + BadConfiguration.ownUpstreams + BadConfiguration.origins
+      + BadConfiguration.consent
       + BadConfiguration.more)
   func `Each mistake is said with its line, its key and what would be right`(_ bad: BadConfiguration) {
     #expect(faults(bad.text) == bad.faults)

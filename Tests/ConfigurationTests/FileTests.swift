@@ -11,14 +11,16 @@ import Testing
   private func faults(_ file: String, environment: [String: String] = [:]) -> [String] {
     guard
       case .failure(let faults) = ConfigurationLoader.load(
-        file: file, environment: environment, sinkTypes: SinkRegistry.types)
+        file: file, environment: environment, sinkTypes: SinkRegistry.types, protocols: TestProtocols.all)
     else { return [] }
     return faults.all.map { $0.description.replacingOccurrences(of: directory.path, with: "DIR") }
   }
 
   @Test func `Paths are relative to the file`() throws {
     let file = directory.write("relay.yaml", "data_dir: ../x\ningest: { listen: unix:in.sock }")
-    let configuration = try ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types).get()
+    let configuration = try ConfigurationLoader.load(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all
+    ).get()
     #expect(configuration.dataDirectory == "/tmp/x")
     #expect(configuration.ingest.listen == [.unix(path: "\(directory.path)/in.sock")])
   }
@@ -45,7 +47,9 @@ import Testing
   @Test func `A write key comes from a file`() throws {
     _ = directory.write("key", "  aso_wk_1 \r\n")
     let file = directory.write("relay.yaml", "apps: [{ name: a, write_key_file: key }]")
-    let configuration = try ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types).get()
+    let configuration = try ConfigurationLoader.load(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all
+    ).get()
     #expect(configuration.apps[0].writeKey?.revealed == "aso_wk_1")
   }
 

@@ -40,7 +40,8 @@ import Testing
         }
       }
       switch ConfigurationLoader.parse(
-        damaged, file: "/etc/er/relay.yaml", environment: [:], sinkTypes: SinkRegistry.types
+        damaged, file: "/etc/er/relay.yaml", environment: [:], sinkTypes: SinkRegistry.types,
+        protocols: TestProtocols.all
       ).result {
       case .success: judged += 1
       case .failure(let faults):

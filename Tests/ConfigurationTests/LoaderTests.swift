@@ -46,7 +46,7 @@ import Testing
     expected.upstream.timeout = .seconds(90)
     expected.upstream.connectTimeout = .milliseconds(100)
     expected.upstream.caFile = PEMFile(path: authorities, bytes: Array("-----BEGIN CERTIFICATE-----".utf8))
-    expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025)
+    expected.upstream.retry = .init(initial: .milliseconds(1), max: .milliseconds(2), jitter: 0.025, maxAttempts: 7)
     expected.upstream.rateLimit = .init(eventsPerMinute: 0, perInstallPerMinute: 1, margin: 0)
     expected.upstream.concurrency = 3
     expected.upstream.onRefusedKey = .deadLetter
@@ -89,7 +89,7 @@ import Testing
       timeout: 1m30s
       connect_timeout: 100ms
       ca_file: ${CA}
-      retry: { initial: 1ms, max: 2ms, jitter: 2.5% }
+      retry: { initial: 1ms, max: 2ms, jitter: 2.5%, max_attempts: 7 }
       rate_limit: { events_per_minute: 0, per_install_per_minute: 1, margin: 0% }
       concurrency: 3
       on_refused_key: dead_letter

@@ -6,7 +6,8 @@ import TestSupport
 /// What `/etc/er/relay.yaml` with this text says.
 func parse(_ text: String, environment: [String: String] = [:]) -> Result<RelayConfiguration, ConfigurationFaults> {
   ConfigurationLoader.parse(
-    Array(text.utf8), file: "/etc/er/relay.yaml", environment: environment, sinkTypes: SinkRegistry.types
+    Array(text.utf8), file: "/etc/er/relay.yaml", environment: environment, sinkTypes: SinkRegistry.types,
+    protocols: TestProtocols.all
   ).result
 }
 

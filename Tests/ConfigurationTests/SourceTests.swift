@@ -17,7 +17,8 @@ struct SourceTests {
     let key = directory.write("key", "aso_wk_1")
     let text = "apps: [{ name: ios, write_key_file: key }]"
     let file = directory.write("relay.yaml", text)
-    let source = ConfigurationSource(file: file, environment: [:], sinkTypes: SinkRegistry.types)
+    let source = ConfigurationSource(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all)
     #expect(try self.key(source.read()) == "aso_wk_1")
     #expect(source.files.isEmpty)
     source.accept()
@@ -38,7 +39,8 @@ struct SourceTests {
   @Test("a file that it names and that can't be used is a fault, and is watched")
   func missing() throws {
     let file = directory.write("relay.yaml", "apps: [{ name: ios, write_key_file: key }]")
-    let source = ConfigurationSource(file: file, environment: [:], sinkTypes: SinkRegistry.types)
+    let source = ConfigurationSource(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: TestProtocols.all)
     _ = directory.write("key", "aso_wk_1")
     _ = source.read()
     source.accept()

@@ -26,7 +26,7 @@ extension EndToEnd {
       #expect(await relay.process.waitForLine("a changed file can't be used") != nil)
       _ = directory.write("next", "aso_wk_2")
       rename(directory.file("next"), directory.file("key"))
-      #expect(await relay.process.waitForLine("changed files of keys and certificates are in use") != nil)
+      #expect(await relay.process.waitForLine("changed files that the configuration names are in use") != nil)
       try await relay.accept([events[1]], key: "local")
       #expect(await upstream.hasTaken([events[1].id]))
       let keys = upstream.record.value.requests.map { $0.headers["x-write-key"] ?? "" }
@@ -70,7 +70,7 @@ extension EndToEnd {
       #expect(!receiver.outputText.contains("\"events\""))
       turn(to: "2")
       #expect(await receiver.output.wait { String(decoding: $0, as: UTF8.self).contains("\"events\": 1") } != nil)
-      #expect(await relay.process.waitForLine("changed files of keys and certificates are in use") != nil)
+      #expect(await relay.process.waitForLine("changed files that the configuration names are in use") != nil)
       // Taken away, it is still what the relay shows.
       unlink(directory.file("..data"))
       try await relay.accept([events[1]])

@@ -20,6 +20,15 @@ extension EndToEnd {
       return settings
     }
 
+    @Test("finds nothing wrong with a relay that never had an event, running and stopped")
+    func unused() async throws {
+      let upstream = try ScriptedUpstream()
+      let relay = try await RelayProcess(directory, settings(upstream))
+      try await expectWell(directory)
+      #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
+    }
+
     /// A relay with dead letters, delivered events and archived files; it runs.
     private func relay(_ upstream: ScriptedUpstream) async throws -> RelayProcess {
       let relay = try await RelayProcess(directory, settings(upstream))

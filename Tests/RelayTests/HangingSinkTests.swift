@@ -38,7 +38,8 @@ private final class HangingScene: Sendable {
 
   init() throws {
     let file = Self.write("{ name: raw, type: ndjson, path: ./events/%Y.ndjson }", directory)
-    let source = ConfigurationSource(file: file, environment: [:], sinkTypes: SinkRegistry.types)
+    let source = ConfigurationSource(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all)
     let daemon = Daemon(configuration: try source.read().get(), options: .init(), environment: [:], source: source)
     storage = try Storage(daemon.configuration, metrics: daemon.metrics, logger: .silent)
     let intake = try Intake(daemon, storage)

@@ -21,7 +21,8 @@ struct ReloadPlanTests {
     let directory = TemporaryDirectory()
     let file = directory.write(
       "relay.yaml", "sinks: [{ name: \(name), type: ndjson, path: \"/x/\(path.isEmpty ? name : path)/%Y.ndjson\" }]")
-    let read = ConfigurationLoader.load(file: file, environment: [:], sinkTypes: SinkRegistry.types)
+    let read = ConfigurationLoader.load(
+      file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all)
     return try #require(try read.get().sinks.first)
   }
 
@@ -53,6 +54,29 @@ struct ReloadPlanTests {
     // The next one names only what is still open.
     let next = ReloadPlan(from: plan.result, to: new)
     #expect(next.isEmpty && next.needsRestart == ["data_dir", "ingest.listen"])
+  }
+
+  @Test("has the upstream told of what apps speak and where to they send, and not of what is only about their senders")
+  func apps() {
+    var (before, after) = (old, old)
+    before.apps = [RelayConfiguration.App(name: "ios")]
+    func plan(_ change: (inout RelayConfiguration.App) -> Void) -> ReloadPlan {
+      after.apps = before.apps
+      change(&after.apps[0])
+      return ReloadPlan(from: before, to: after)
+    }
+    #expect(plan { $0.deniedIDs = DeniedIDs(["a"]) }.steps == [.apps])
+    #expect(plan { $0.origins = ["*"] }.steps == [.apps])
+    #expect(plan { $0.acceptKeys = [.init("k")] }.steps == [.apps])
+    let changes: [(inout RelayConfiguration.App) -> Void] = [
+      { $0.protocolName = "datalyr" }, { $0.upstream = .init() },
+    ]
+    for change in changes {
+      let changed = plan(change)
+      #expect(changed.steps == [.apps, .upstream] && changed.applied == ["apps"] && changed.result == after)
+    }
+    before.apps[0].deniedIDs = DeniedIDs(["a"])
+    #expect(plan { $0.deniedIDs = DeniedIDs(["a"]) }.isEmpty && !plan { $0.deniedIDs = DeniedIDs(["b"]) }.isEmpty)
   }
 
   @Test("changes the window in which ids are remembered, but switches it neither on nor off")

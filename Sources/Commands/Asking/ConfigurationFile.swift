@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import Relay
 import Sinks
 
 /// The configuration that a command is about.
@@ -28,7 +29,8 @@ struct ConfigurationFile: Sendable {
 
   /// The configuration with everything it says, or all that is wrong with it.
   func read() -> Result<RelayConfiguration, ConfigurationFaults> {
-    ConfigurationLoader.load(file: path, environment: environment, sinkTypes: SinkRegistry.types)
+    ConfigurationLoader.load(
+      file: path, environment: environment, sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all)
   }
 
   /// The configuration with everything it says.
@@ -37,12 +39,14 @@ struct ConfigurationFile: Sendable {
   /// The configuration for a command that only looks for the relay: secrets may be missing from its environment.
   func loadForAsking() throws(CommandFailure) -> RelayConfiguration {
     try Self.unwrap(
-      ConfigurationLoader.loadForAsking(file: path, environment: environment, sinkTypes: SinkRegistry.types))
+      ConfigurationLoader.loadForAsking(
+        file: path, environment: environment, sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all))
   }
 
   /// The file for a relay that reads it again and again.
   var source: ConfigurationSource {
-    ConfigurationSource(file: path, environment: environment, sinkTypes: SinkRegistry.types)
+    ConfigurationSource(
+      file: path, environment: environment, sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all)
   }
 
   static func unwrap(

@@ -8,7 +8,11 @@ struct PassportTables {
   var text: String {
     let copies = passport["copies"]?.array ?? []
     var text = copies.map(Self.text).joined(separator: "\n")
-    if copies.isEmpty { text = "nothing is known of event \(passport["event_id"]?.string ?? "?")\n" }
+    if copies.isEmpty {
+      text =
+        "nothing is known of event \(passport["event_id"]?.string ?? "?")\n"
+        + "(of events that a deny list keeps out nothing is kept)\n"
+    }
     if copies.count > 1 { text += "\n\(copies.count) storings of one id: its sender sent it more than once\n" }
     return PrintableText.lines(text) + "\n" + PrintableText.lines(lookedAt)
   }

@@ -32,10 +32,20 @@ enum StatusTables {
     if let accepted = status["ledger"]?["accepted"]?.integer(as: Int.self) {
       rows.append(("accepted", "\(accepted) events"))
     }
+    if let suppressed = status["ledger"]?["suppressed"].flatMap(suppressed) { rows.append(("suppressed", suppressed)) }
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { title, value in
       title + String(repeating: " ", count: width - title.count) + "  " + PrintableText.of(value) + "\n"
     }.joined()
+  }
+
+  /// What deny lists have kept out; nil when that is nothing.
+  private static func suppressed(_ suppressed: JSONValue) -> String? {
+    let since = suppressed["counts_since"]?.string.map { ", counted anew since \($0)" } ?? ""
+    guard let total: UInt64 = suppressed["total"]?.integer(), total > 0 || !since.isEmpty else { return nil }
+    let apps = (suppressed["apps"]?.members ?? []).map { "\($0.key) \(number($0.value))" }
+    let shown = apps.prefix(5).joined(separator: ", ") + (apps.count > 5 ? ", …" : "")
+    return "\(total) events, kept out by deny lists\(since)" + (apps.isEmpty ? "" : " (\(shown))")
   }
 
   private static func log(_ log: JSONValue) -> [(String, String)] {

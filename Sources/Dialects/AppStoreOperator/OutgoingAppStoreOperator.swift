@@ -23,6 +23,7 @@ struct OutgoingAppStoreOperator: OutgoingDialect {
     return habits
   }
 
+  var keyPrefixes: [String] { ["aso_wk_"] }
   var frameBytes: Int { BatchBody.frameBytes }
 
   /// One that ends in `/`, `/v1` or `/v1/` means the same without it.

@@ -20,6 +20,8 @@ struct OutgoingDatalyr: OutgoingDialect {
     return habits
   }
 
+  var keyPrefixes: [String] { ["dk_"] }
+
   /// A single event has none.
   var frameBytes: Int { 0 }
 

@@ -8,6 +8,9 @@ public protocol OutgoingDialect: Sendable {
   var defaults: OutgoingDefaults { get }
   var habits: OutgoingHabits { get }
 
+  /// What the upstream's keys begin with, so that a configuration with another one can be doubted; none when nobody knows.
+  var keyPrefixes: [String] { get }
+
   /// The base that a configured URL means: no slash at its end, and no path that the protocol adds by itself.
   func base(of url: String) -> String
 
@@ -28,6 +31,10 @@ public protocol OutgoingDialect: Sendable {
 
   /// How long to wait after a try that failed.
   func wait(after failure: FailedTries, _ retry: RetryDelays) -> Duration
+}
+
+extension OutgoingDialect {
+  public var keyPrefixes: [String] { [] }
 }
 
 /// Where a request goes.

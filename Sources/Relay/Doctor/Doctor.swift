@@ -3,6 +3,7 @@ import Configuration
 import EventLog
 import Glibc
 import JSON
+import Records
 
 /// Looks a relay over, whether it runs or not: reads its files and its status, changes nothing, and holds nothing up.
 ///
@@ -35,7 +36,8 @@ public struct Doctor: Sendable {
       let ledger = LedgerExamination(dataDirectory: directory, isInUse: isInUse, status: self.status).run()
       checks += ledger.checks
       if isInUse, status == nil { checks.append(Self.silent(directory)) }
-      checks.append(log(directory))
+      checks.append(isUnused(directory, ledger) ? .ok("log", "no event was ever taken in") : log(directory))
+      checks.append(SuppressionExamination(dataDirectory: directory, status: self.status).check())
       checks += queues(directory, ledger.view)
       if let view = ledger.view {
         checks += sinks(
@@ -62,6 +64,14 @@ public struct Doctor: Sendable {
       "a relay uses \(directory), and gives no status at the configuration's admin address: how its destinations "
         + "are was not looked at",
       "event-relay status says why; has the configuration changed since its start?")
+  }
+
+  /// Before the first event there is no segment.
+  private func isUnused(_ directory: String, _ ledger: LedgerExamination.Result) -> Bool {
+    guard let names = try? FileSystem.system.list("\(directory)/log"),
+      !names.contains(where: { $0.hasPrefix("segment-") })
+    else { return false }
+    return ledger.view != nil && ledger.books.values.allSatisfy { $0.ledger.accepted == 0 }
   }
 
   private func log(_ directory: String, name: String = "log") -> DoctorCheck {

@@ -54,13 +54,16 @@ struct PassportRoute: Sendable {
     }
   }
 
+  private static let unknown =
+    "Nothing is known of this event; looked_at says where was looked. (Nothing is kept of events that a deny list keeps out.)"
+
   /// An event that wasn't found has an error's code and message besides.
   private static func body(_ passport: JSONValue) -> JSONValue {
     guard passport["found"]?.bool != true, let members = passport.members else { return passport }
     return .object(
       [
         .init("code", "not_found"),
-        .init("message", "Nothing is known of this event; looked_at says where was looked."),
+        .init("message", .string(unknown)),
       ] + members)
   }
 

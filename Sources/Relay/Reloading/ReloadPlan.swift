@@ -44,6 +44,7 @@ struct ReloadPlan: Sendable, Equatable {
       steps.insert(step)
       applied.append(key.name)
       key.take(new, &result)
+      if key.name == "apps", Self.ways(of: old) != Self.ways(of: new) { steps.insert(.upstream) }
     }
     for sink in new.sinks {
       guard let before = old.sinks.first(where: { $0.name == sink.name }) else {
@@ -60,6 +61,16 @@ struct ReloadPlan: Sendable, Equatable {
     result.sinks = new.sinks
     result.warnings = new.warnings
     self.steps = steps.sorted()
+  }
+
+  /// By which protocol and where to the events of each app go.
+  private static func ways(of configuration: RelayConfiguration) -> [String: RelayConfiguration.App] {
+    let apps = configuration.apps.map { app in
+      var way = RelayConfiguration.App(name: app.name)
+      (way.protocolName, way.upstream) = (app.protocolName, app.upstream)
+      return (app.name, way)
+    }
+    return Dictionary(apps) { first, _ in first }
   }
 
   /// How a sink stands in answers.

@@ -92,7 +92,7 @@ final class Reloader: Sendable {
     for fault in outcome.faults {
       daemon.logger.warning("a changed file can't be used; what was in it before stays in use", about: fault)
     }
-    tell(outcome, "changed files of keys and certificates are in use")
+    tell(outcome, "changed files that the configuration names are in use")
     return outcome
   }
 
