@@ -130,6 +130,34 @@ extension EndToEnd {
       }
     }
 
+    @Test(
+      "on a full disk has its requests refused and not counted, and goes on by itself when there is room",
+      .enabled("no small disk can be mounted here") { await SmallDisk.isPossible() })
+    func fullDisk() async throws {
+      let disk = try SmallDisk(at: directory.file("data"), megabytes: 16)
+      deny("left-alone")
+      var settings = settings(try ScriptedUpstream())
+      settings.log = "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 0B"
+      let relay = try await RelayProcess(directory, settings, on: disk)
+      let body = TestEvent.batch([TestEvent(0, install: "left-alone")])
+      #expect(try await relay.post(body).status == 200)
+      try disk.fill(of: relay.process)
+      for _ in 0..<3 {
+        let refused = try await relay.post(body)
+        #expect(
+          refused.status == 503 && refused.headers["retry-after"] != nil && refused.json?["code"] == "server_error")
+      }
+      #expect(try await suppressed(relay)["total"] == 1)
+      disk.empty(of: relay.process)
+      #expect(try await relay.post(body).status == 200)
+      #expect(try await suppressed(relay) == ["total": 2, "apps": ["ios": 2]])
+      let page = try await relay.admin("GET", "/metrics").text
+      #expect(page.contains(#"event_relay_ingest_events_total{app="ios",outcome="suppressed"} 2"#))
+      #expect(await relay.process.waitForLine("can't be counted: such requests are answered with 503") != nil)
+      #expect(await relay.process.waitForLine("can be counted again") != nil)
+      #expect(try await relay.stop() == 0)
+    }
+
     @Test("that is changed counts from the next request on after a reload, and by itself soon after it changes on disk")
     func changed() async throws {
       let upstream = try ScriptedUpstream()
