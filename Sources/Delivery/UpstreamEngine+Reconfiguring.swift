@@ -19,7 +19,8 @@ extension UpstreamEngine {
     order = upstreams.usual.order
     shares = upstreams.outlets
     for lane in lanes.values { take(lane) }
-    if isElsewhere(before, upstreams) { turn(to: upstreams, waiting) }
+    // (What was held is judged anew: it may be settled by now.)
+    if isElsewhere(before, upstreams) || !opening.holdsNothing { turn(to: upstreams, waiting) }
     if order != before.usual.order { for lane in lanes.values { noteAge(lane) } }
     changeBudgets()
     for lane in lanes.values { consider(lane) }

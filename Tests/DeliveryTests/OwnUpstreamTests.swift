@@ -260,6 +260,61 @@ struct OwnUpstreamTests {
     #expect(scene.log.disk.attachment?["apps"]?["x"]?["ordered"]?.string == "http://new.test")
   }
 
+  @Test(
+    "what is under way when an app's upstream changes ends as it began, and a reload lets go what is held for nothing")
+  func underWay() async {
+    let old = ["x": OtherDialect.ordered.configuration("http://old.test")]
+    let new = Upstreams(
+      usual: Scene.configuration(), byApp: ["x": OtherDialect.ordered.configuration("http://new.test")])
+    scene.upstream.next(.hold)
+    scene.store(1...20, app: "x", dialect: 102)
+    let life = await scene.start(byApp: old)
+    await scene.simulation.drive { await life.destination.reconfigure(new) }
+    #expect(life.status.lanes.map(\.state) == [.held])
+    scene.upstream.release()
+    scene.simulation.settle()
+    #expect(life.ledger.settled == Tally(.delivered, 20) && life.status.state == .held)
+    scene.store(21...40, app: "x", dialect: 102)
+    await scene.simulation.drive { await life.destination.reconfigure(new) }
+    scene.simulation.settle()
+    #expect(life.status.state == .held, "those were accepted while it was held")
+    await scene.simulation.drive {
+      await life.destination.reconfigure(Upstreams(usual: Scene.configuration(), byApp: old))
+    }
+    scene.simulation.settle()
+    await scene.simulation.drive { await life.destination.reconfigure(new) }
+    #expect(life.status.state == .running)
+    scene.store(41...60, app: "x", dialect: 102)
+    life.subscription.progress()
+    scene.simulation.settle()
+    #expect(scene.upstream.sent.map(\.url) == ["http://old.test/in", "http://old.test/in", "http://new.test/in"])
+    #expect(scene.upstream.sent.flatMap(\.numbers) == Array(1...60))
+  }
+
+  @Test("a lane that waits for its key's limit at one upstream waits no more at another, whose limit is its own")
+  func movesWhileItWaits() async {
+    var limited = OtherDialect.ordered.configuration("http://old.test")
+    limited.rateLimit = RateLimit(events: 100, eventsPerInstall: 0, margin: 0)
+    scene.store(1...300, app: "x", dialect: 102)
+    let life = await scene.start(byApp: ["x": limited])
+    scene.simulation.advance(by: .seconds(1))
+    #expect(scene.upstream.sent.count == 1 && life.status.lanes.map(\.state) == [.paced])
+    var other = OtherDialect.ordered.configuration("http://new.test")
+    other.rateLimit = RateLimit(events: 150, eventsPerInstall: 0, margin: 0)
+    let adopting = Upstreams(usual: Scene.configuration(adopt: true), byApp: ["x": other])
+    await scene.simulation.drive { await life.destination.reconfigure(adopting) }
+    scene.simulation.advance(by: .seconds(2))
+    #expect(delivered("new", of: scene.upstream.sent[...]).count == 150)
+    // A higher limit of its own holds at once.
+    other.rateLimit = RateLimit(events: 190, eventsPerInstall: 0, margin: 0)
+    let higher = Upstreams(usual: Scene.configuration(adopt: true), byApp: ["x": other])
+    await scene.simulation.drive { await life.destination.reconfigure(higher) }
+    scene.simulation.advance(by: .seconds(2))
+    #expect(delivered("new", of: scene.upstream.sent[...]).count == 190)
+    scene.simulation.advance(by: .seconds(120))
+    #expect(life.ledger.settled == Tally(.delivered, 300))
+  }
+
   @Test("an app that comes with a reload, and one that gets the usual upstream, go where they should")
   func comeAndGo() async {
     let life = await scene.start()
