@@ -121,7 +121,8 @@ let package = Package(
     tests("Sinks"),
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands", ["Sinks"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
+      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], exclude: ["Captures"],
+      swiftSettings: swiftSettings),
   ],
   cxxLanguageStandard: .cxx17
 )
