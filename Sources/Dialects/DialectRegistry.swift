@@ -1,7 +1,9 @@
 /// All protocols that the relay speaks.
 public enum DialectRegistry {
   public static let all: [any Dialect] = [
-    AppStoreOperator()
+    AppStoreOperator(),
+    Datalyr(),
+    Voidhash(),
   ]
 
   /// What apps speak that say nothing else.

@@ -23,6 +23,8 @@ public struct BatchReceipt: Sendable, Equatable {
   /// False when the numbers can't be true for the batch that was sent: worth a line in the log. What of it makes sense
   /// is kept.
   public var countsAddUp: Bool
+  /// Events of the batch that the upstream rejected without saying which: they count as delivered, and are told.
+  public var unnamedRejections = 0
 
   public init(accepted: Int, rejected: [RejectedEvent] = [], clamped: [Int] = [], countsAddUp: Bool = true) {
     self.accepted = accepted

@@ -3,8 +3,8 @@ import JSON
 
 extension UpstreamVerdict {
   /// Bytes of a code and of a message that are kept of an upstream's words.
-  static let codeLengthMax = 64
-  static let messageLengthMax = 512
+  public static let codeLengthMax = 64
+  public static let messageLengthMax = 512
 
   /// Judges an answer.
   ///
@@ -71,7 +71,7 @@ extension UpstreamVerdict {
   }
 
   /// An upstream's words in at most so many bytes of UTF-8, without control characters.
-  static func bounded(_ text: String, _ bytesMax: Int) -> String {
+  public static func bounded(_ text: String, _ bytesMax: Int) -> String {
     var kept = String.UnicodeScalarView()
     var bytes = 0
     for scalar in text.unicodeScalars {

@@ -12,7 +12,10 @@ enum CrossOrigin {
       status: 204,
       headers: headers(origin) + [
         ("Access-Control-Allow-Methods", "POST"),
-        ("Access-Control-Allow-Headers", "Content-Type, X-API-Key, X-Batch-Size"),
+        (
+          "Access-Control-Allow-Headers",
+          "Content-Type, X-API-Key, X-Batch-Size, X-Publishable-Key, X-Analytics-Consent"
+        ),
         ("Access-Control-Max-Age", "\(maxAgeSeconds)"),
       ])
   }

@@ -36,8 +36,11 @@ extension IngestHandler {
     // (Who may not send is told so first, and not what is wrong with what it sends.)
     let admitted: App = if let app { app } else { try admit(reader.bodyKey, fault, visit) }
     if let fault { throw Refusal(fault) }
-    var visit = visit
-    visit.origin = try origin(of: visit, admitted)
+    if visit.route.isForBrowsers, let origin = visit.exchange.header("Origin"),
+      admitted.rules?.allows(origin: origin) != true
+    {
+      throw .foreignOrigin
+    }
     try store(visit, desk, admitted, now, judgesTime: judgesTime)
   }
 
@@ -48,13 +51,6 @@ extension IngestHandler {
     case .key(let key): try admit(key, by: visit.dialect, visit.route)
     case .refused(let why): throw Refusal(.invalidWriteKey(why))
     }
-  }
-
-  /// The page's origin, when the request is of one that may post and has to be told so.
-  private func origin(of visit: Visit, _ app: App) throws(Refusal) -> String? {
-    guard visit.route.isForBrowsers, let origin = visit.exchange.header("Origin") else { return nil }
-    guard app.rules?.allows(origin: origin) == true else { throw .foreignOrigin }
-    return origin
   }
 
   private func store(

@@ -52,15 +52,14 @@ public final class IngestHandler: HTTPHandler {
 
   public func head(of exchange: any HTTPExchange) -> HeadDecision {
     guard let served = routes[exchange.path] else {
-      return refuse(
-        exchange, DialectRegistry.usual,
-        Refusal(.notFound("Nothing is served at this path; events go to POST /v1/events, links to POST /v1/identify.")))
+      let nothing = "Nothing is served at this path; events go to POST /v1/events, links to POST /v1/identify."
+      return .answer(refusal(Refusal(.notFound(nothing)), exchange, nil))
     }
     do throws(Refusal) {
       if let answer = try answer(toHeadOf: exchange, served) { return answer }
       return .readBody(limit: served.route.bodyBytesMax)
     } catch {
-      return refuse(exchange, served.dialect, error)
+      return .answer(refusal(error, exchange, served))
     }
   }
 
@@ -75,7 +74,11 @@ public final class IngestHandler: HTTPHandler {
           "\(route.path) is of \(dialect.title), which no app here speaks; give an app \"protocol: \(dialect.name)\" in the "
             + "relay's configuration."))
     }
-    if route.isForBrowsers, exchange.method == "OPTIONS" { return preflight(exchange, dialect) }
+    if route.isForBrowsers, exchange.method == "OPTIONS" {
+      guard let origin = origin(of: exchange, served) else { throw .foreignOrigin }
+      metrics.countRequest(route.path, status: 204)
+      return .answer(CrossOrigin.preflight(origin))
+    }
     guard exchange.method == "POST" else {
       throw Refusal(
         .methodNotAllowed("Only POST is served at \(route.path)."),
@@ -91,21 +94,12 @@ public final class IngestHandler: HTTPHandler {
     return nil
   }
 
-  private func preflight(_ exchange: any HTTPExchange, _ dialect: any Dialect) -> HeadDecision {
-    guard let origin = exchange.header("Origin"), apps.allows(origin: origin, dialect: dialect.number) else {
-      return refuse(exchange, dialect, .foreignOrigin)
-    }
-    metrics.countRequest(routes.label(of: exchange.path), status: 204)
-    return .answer(CrossOrigin.preflight(origin))
-  }
-
   public func handle(_ exchange: any HTTPExchange) {
     guard let served = routes[exchange.path] else { preconditionFailure("a request of no route has no body") }
-    let visit = Visit(exchange: exchange, dialect: served.dialect, route: served.route, began: .now)
-    guard gate.enter() else {
-      metrics.countRequest(visit.label, status: 503)
-      return exchange.respond(HTTPResponse(.draining, visit.dialect))
-    }
+    let visit = Visit(
+      exchange: exchange, dialect: served.dialect, route: served.route, began: .now,
+      origin: origin(of: exchange, served))
+    guard gate.enter() else { return exchange.respond(refusal(.draining, exchange, served)) }
     let desk = desks.take(visit.dialect)
     defer { desks.giveBack(desk, visit.dialect) }
     do throws(Refusal) {
@@ -117,9 +111,14 @@ public final class IngestHandler: HTTPHandler {
 
   public func fault(_ fault: HTTPFault, of exchange: any HTTPExchange) -> HTTPResponse {
     let served = routes[exchange.path]
-    let refusal = Refusal(fault, bodyBytesMax: served?.route.bodyBytesMax ?? EventsLimits.bodyBytesMax)
-    metrics.countRequest(routes.label(of: exchange.path), status: refusal.error.status)
-    return HTTPResponse(refusal, served?.dialect ?? DialectRegistry.usual)
+    return refusal(
+      Refusal(fault, bodyBytesMax: served?.route.bodyBytesMax ?? EventsLimits.bodyBytesMax), exchange, served)
+  }
+
+  /// The page's origin, when one posts that may by any app: it is to read the answer, be it a refusal.
+  private func origin(of exchange: any HTTPExchange, _ served: DialectRoutes.Served) -> String? {
+    guard served.route.isForBrowsers, let origin = exchange.header("Origin") else { return nil }
+    return apps.allows(origin: origin, dialect: served.dialect.number) ? origin : nil
   }
 
   /// The app that a key belongs to, among those that speak the protocol.
@@ -142,9 +141,14 @@ public final class IngestHandler: HTTPHandler {
     }
   }
 
-  private func refuse(_ exchange: any HTTPExchange, _ dialect: any Dialect, _ refusal: Refusal) -> HeadDecision {
+  /// A refusal in the form of the protocol whose path it is, counted.
+  private func refusal(
+    _ refusal: Refusal, _ exchange: any HTTPExchange, _ served: DialectRoutes.Served?
+  ) -> HTTPResponse {
     metrics.countRequest(routes.label(of: exchange.path), status: refusal.error.status)
-    return .answer(HTTPResponse(refusal, dialect))
+    var response = HTTPResponse(refusal, served?.dialect ?? DialectRegistry.usual)
+    if let origin = served.flatMap({ origin(of: exchange, $0) }) { response.headers += CrossOrigin.headers(origin) }
+    return response
   }
 
   func finish(_ visit: Visit, _ response: HTTPResponse) {

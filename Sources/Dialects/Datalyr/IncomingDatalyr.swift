@@ -1,0 +1,37 @@
+import EventLog
+import EventsAPI
+import JSON
+
+/// `POST /track`, one event with the key in `X-API-Key`; and `POST /`, the web SDK's batches, which browsers send and whose
+/// key is the `workspace_id` of their events.
+struct IncomingDatalyr: IncomingDialect {
+  static let track = IncomingRoute(path: "/track", bodyBytesMax: DatalyrLimits.eventBytesMax)
+  static let web = IncomingRoute(path: "/", bodyBytesMax: DatalyrLimits.batchBytesMax, isForBrowsers: true)
+
+  var routes: [IncomingRoute] { [Self.track, Self.web] }
+  /// No event is rejected beside others: the request is refused.
+  var rejectionCodes: [String] { [] }
+
+  func keyClaim(of request: any IncomingRequest, _ route: IncomingRoute) -> KeyClaim {
+    route.path == Self.web.path ? .body : .head(request.header("X-API-Key"))
+  }
+
+  func keyPlace(_ route: IncomingRoute) -> String {
+    route.path == Self.web.path ? "The events' workspace_id" : "The X-API-Key header"
+  }
+
+  func makeReader() -> any IncomingReader { DatalyrReader() }
+
+  /// `{"success":false,"error":"…","code":"…"}`: the vendor's SDKs only look at the status, so that the form is a guess.
+  func answer(_ error: APIError) -> DialectAnswer {
+    let body = JSONValue.object([
+      .init("success", .bool(false)), .init("error", .string(error.message)), .init("code", .string(Self.code(error))),
+    ])
+    return DialectAnswer(status: error.status, body: body.utf8)
+  }
+
+  /// The key isn't called a write key here.
+  private static func code(_ error: APIError) -> String {
+    error.status == 401 ? "invalid_api_key" : error.code
+  }
+}
