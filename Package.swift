@@ -121,8 +121,7 @@ let package = Package(
     tests("Sinks"),
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Commands", ["Sinks"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], exclude: ["Captures"],
-      swiftSettings: swiftSettings),
+      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -24,8 +24,9 @@ struct Capture: Sendable, CustomTestStringConvertible {
 
   /// All captures of a vendor, in their names' order.
   static func all(_ vendor: String) -> [Capture] {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appendingPathComponent("Captures").path
+    let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let folder = tests.appendingPathComponent("Captures").path
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return files.filter { $0.hasPrefix(vendor) && $0.hasSuffix(".req") }.sorted().map {
       Capture(name: String($0.dropLast(4)), bytes: readFile("\(folder)/\($0)") ?? [])
