@@ -5,7 +5,7 @@ import EventLog
 ///
 /// An event is picked unless
 /// - an earlier one of its install is parked,
-/// - an event of its install is under way,
+/// - an event of its install is under way, or has stepped aside,
 /// - its install has used up its limit.
 struct BatchPicker {
   enum Pick: Equatable {
@@ -20,6 +20,8 @@ struct BatchPicker {
   let expiredBefore: Timestamp?
   /// Whether the installs of what is picked are counted.
   let countsInstalls: Bool
+  /// Installs that wait for an event which has stepped aside.
+  let aside: Set<UInt64>
   private(set) var events = EventRanges()
   private(set) var installs: [UInt64: Int] = [:]
   /// Events that couldn't go because of others under way.
@@ -27,7 +29,10 @@ struct BatchPicker {
   /// What became of the event before, in the lane's order.
   private var last: (pick: Pick, install: UInt64)?
 
-  init(now: ContinuousClock.Instant, expiredBefore: Timestamp?, countsInstalls: Bool) {
+  init(
+    now: ContinuousClock.Instant, expiredBefore: Timestamp?, countsInstalls: Bool, aside: Set<UInt64> = []
+  ) {
+    self.aside = aside
     self.now = now
     self.expiredBefore = expiredBefore
     self.countsInstalls = countsInstalls
@@ -53,6 +58,10 @@ struct BatchPicker {
     if isExpired(event) { return .expired }
     let follows = last.map { $0.pick == .parked && $0.install == install } ?? false
     if parked.isBlocked(install, event.sequence) {
+      parked.park(install, event.sequence, follows: follows, room: .afterAnswers)
+      return .parked
+    }
+    if isAside(install) {
       parked.park(install, event.sequence, follows: follows, room: .afterAnswers)
       return .parked
     }
@@ -91,6 +100,9 @@ struct BatchPicker {
   mutating func takeAll(_ stored: [StoredEvent], follows: (UInt64) -> Bool) {
     for event in stored { events.append(event.sequence, follows: follows(event.sequence)) }
   }
+
+  /// Whether nothing of an install may go but what has stepped aside.
+  func isAside(_ install: UInt64) -> Bool { !aside.isEmpty && aside.contains(install) }
 
   func isExpired(_ event: StoredEvent) -> Bool {
     guard let expiredBefore else { return false }

@@ -39,6 +39,8 @@ final class DeliveryBoard: Sendable {
     var lanes: [Lane: Entry] = [:]
     /// Of keys that lanes wait for, by their fingerprints; nothing while one of those lanes has its turn.
     var paces: [String: Pace] = [:]
+    /// Why what comes for an upstream is held, whether something of it waits or not.
+    var hold: String?
     /// What holds the destination as a whole.
     var whole: (state: DestinationStatus.State, detail: String)?
     var lastError: String?

@@ -5,6 +5,8 @@ import Observability
 struct DeliveryMetrics: Sendable {
   /// Events whose time the upstream replaced.
   let clamped: Counter
+  /// Events the upstream rejected without saying which.
+  let rejectedUnnamed: Counter
   private let attempts: AttemptMetrics
   private let rejections: [RejectionCode: Counter]
   private let otherRejections: Counter
@@ -13,6 +15,10 @@ struct DeliveryMetrics: Sendable {
     attempts = AttemptMetrics(registry, destination: destination)
     clamped = registry.counter(
       "event_relay_destination_clamped_events_total", "Delivered events whose occurred_at the destination replaced.",
+      [("destination", destination)])
+    rejectedUnnamed = registry.counter(
+      "event_relay_destination_rejected_unnamed_events_total",
+      "Events a destination rejected of batches it took without saying which: they count as delivered.",
       [("destination", destination)])
     func rejections(_ code: String) -> Counter {
       registry.counter(

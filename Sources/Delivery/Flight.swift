@@ -5,6 +5,9 @@ import EventLog
 struct Flight {
   let id: Int
   let lane: DeliveryLane
+  /// How and where it was sent, whatever the configuration says since.
+  let upstream: AppUpstream
+  let outlet: Outlet
   let buffers: BufferPool.Buffers
   /// What it holds: exactly the batch's events.
   let events: EventRanges
@@ -16,6 +19,8 @@ struct Flight {
   let sending: SendingKey
   /// How often its events were sent, this time included.
   let attempts: Int
+  /// And how often without an answer, this time left out.
+  let unanswered: Int
   /// Faults of the upstream's own in a row before.
   let serverFaults: Int
   /// It holds nothing but this one.
@@ -25,10 +30,26 @@ struct Flight {
 
   var count: Int { events.count }
 
+  /// What it takes of its key's limit.
+  var cost: Int { upstream.cost(count) }
+
   /// Its events, to be sent again.
-  func portion(serverFaults: Int = 0) -> Portion {
-    Portion(events: events.sorted(), attempts: attempts, serverFaults: serverFaults)
+  ///
+  /// - Parameter isUnanswered: this try brought no answer.
+  func portion(serverFaults: Int = 0, isUnanswered: Bool = false) -> Portion {
+    Portion(
+      events: events.sorted(), attempts: attempts, unanswered: unanswered + (isUnanswered ? 1 : 0),
+      serverFaults: serverFaults)
   }
+
+  /// Whether this try, without an answer, was the last that is made.
+  var isLastTry: Bool {
+    let most = upstream.configuration.retry.maxAttempts
+    return most > 0 && unanswered + 1 >= most
+  }
+
+  /// All installs whose events it holds.
+  var installSet: Set<UInt64> { Set(buffers.batch.events.map(\.index.installHash)) }
 
   /// Those of its events, by their places in the batch, for which it holds; to be read again.
   func select(_ isWanted: (Int) -> Bool) -> EventRanges {
@@ -52,7 +73,7 @@ struct Flight {
     return (select(isFirst), select { !isFirst($0) })
   }
 
-  var installCount: Int { installs?.count ?? Set(buffers.batch.events.map(\.index.installHash)).count }
+  var installCount: Int { installs?.count ?? installSet.count }
 
   /// The upstream's words, should they repeat the key, without it: a key is never shown.
   ///

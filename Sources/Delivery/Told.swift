@@ -5,6 +5,8 @@ struct Told: Hashable {
     case oddCounts
     case longRetryAfter
     case limitedInstall
+    case unnamedRejections
+    case gaveUp
     case learntLimit
     case refused(status: Int)
   }

@@ -1,7 +1,7 @@
-import EventsAPI
+import Dialects
 import HTTPClient
 
-/// How events are sent upstream.
+/// How events are sent to an upstream.
 public struct UpstreamConfiguration: Sendable, Equatable {
   /// Growing delays after failures.
   public struct Retry: Sendable, Equatable {
@@ -9,12 +9,19 @@ public struct UpstreamConfiguration: Sendable, Equatable {
     public var max: Duration
     /// A share of the delay, 0…1, that is added at random; nothing is ever taken off.
     public var jitter: Double
+    /// After so many tries without an answer an event is given up; 0: never.
+    public var maxAttempts: Int
 
-    public init(initial: Duration = .seconds(30), max: Duration = .seconds(600), jitter: Double = 0.1) {
+    public init(
+      initial: Duration = .seconds(30), max: Duration = .seconds(600), jitter: Double = 0.1, maxAttempts: Int = 0
+    ) {
       self.initial = initial
       self.max = max
       self.jitter = jitter
+      self.maxAttempts = maxAttempts
     }
+
+    var delays: RetryDelays { RetryDelays(initial: initial, max: max, jitter: jitter) }
   }
 
   /// What becomes of a lane's events once the upstream has refused its key, or its account's month, several times.
@@ -23,7 +30,7 @@ public struct UpstreamConfiguration: Sendable, Equatable {
     case deadLetter = "dead_letter"
   }
 
-  /// What becomes of events that have grown older than 7 days in the relay.
+  /// What becomes of events that have grown older than 7 days in the relay, with a protocol whose upstream replaces their time.
   public enum OnExpired: String, Sendable, CaseIterable {
     /// They are sent; the upstream replaces their time.
     case send
@@ -38,7 +45,14 @@ public struct UpstreamConfiguration: Sendable, Equatable {
     case oldestFirst = "oldest_first"
   }
 
-  /// The base without a trailing slash and without `/v1`; the API's paths are added to it.
+  /// A protocol; two are the same when their numbers are.
+  private struct Spoken: Sendable, Equatable {
+    let dialect: any Dialect
+    static func == (one: Spoken, other: Spoken) -> Bool { one.dialect.number == other.dialect.number }
+  }
+
+  private let spoken: Spoken
+  /// The base, without what the protocol adds by itself: no slash at its end.
   public let base: String
   /// How long a part-filled batch waits for more events.
   public var linger: Duration
@@ -56,18 +70,24 @@ public struct UpstreamConfiguration: Sendable, Equatable {
   public var concurrency: Int
   public var onRefusedKey: OnRefusedKey
   public var onExpired: OnExpired
+  /// That of ``Upstreams/usual`` holds for all.
   public var order: Order
-  /// Whether events that were accepted for another upstream may be sent to this one.
+  /// Whether events that were accepted for another upstream may be sent to this one. That of ``Upstreams/usual`` holds for all.
   public var adoptsWaitingEvents: Bool
 
-  /// - Parameter url: the base; one that ends in `/`, `/v1` or `/v1/` means the same without it.
+  /// The protocol that the upstream speaks.
+  public var dialect: any Dialect { spoken.dialect }
+
+  /// - Parameter url: the base; ``OutgoingDialect/base(of:)`` says what means the same.
   public init(
-    url: String, linger: Duration = .seconds(1), maxBatchEvents: Int = 100, maxBatchBytes: Int = 1 << 20,
-    timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10), caFile: PEMSource? = nil,
-    retry: Retry = Retry(), rateLimit: RateLimit = .off, concurrency: Int = 1, onRefusedKey: OnRefusedKey = .hold,
-    onExpired: OnExpired = .send, order: Order = .arrival, adoptsWaitingEvents: Bool = false
+    url: String, dialect: any Dialect = DialectRegistry.usual, linger: Duration = .seconds(1),
+    maxBatchEvents: Int = 100, maxBatchBytes: Int = 1 << 20, timeout: Duration = .seconds(30),
+    connectTimeout: Duration = .seconds(10), caFile: PEMSource? = nil, retry: Retry = Retry(),
+    rateLimit: RateLimit = .off, concurrency: Int = 1, onRefusedKey: OnRefusedKey = .hold, onExpired: OnExpired = .send,
+    order: Order = .arrival, adoptsWaitingEvents: Bool = false
   ) {
-    base = Self.base(of: url)
+    spoken = Spoken(dialect: dialect)
+    base = dialect.outgoing.base(of: url)
     self.linger = linger
     self.maxBatchEvents = max(1, maxBatchEvents)
     self.maxBatchBytes = maxBatchBytes
@@ -83,17 +103,20 @@ public struct UpstreamConfiguration: Sendable, Equatable {
     self.adoptsWaitingEvents = adoptsWaitingEvents
   }
 
-  func url(of route: APIRoute) -> String { base + route.path }
-
-  var schedule: RetrySchedule { RetrySchedule(initial: retry.initial, max: retry.max, jitter: retry.jitter) }
-
-  private static func base(of url: String) -> String {
-    var rest = Substring(url)
-    while rest.hasSuffix("/") { rest.removeLast() }
-    if rest.hasSuffix("/v1") {
-      rest.removeLast(3)
-      while rest.hasSuffix("/") { rest.removeLast() }
-    }
-    return String(rest)
+  /// What a protocol does unless a configuration says something else.
+  ///
+  /// - Parameters:
+  ///   - url: nil: the protocol's own upstream.
+  ///   - minute: how long the rate limit's minute is.
+  public init(defaultsOf dialect: any Dialect, url: String? = nil, minute: Duration = .seconds(60)) {
+    let defaults = dialect.outgoing.defaults
+    self.init(
+      url: url ?? defaults.url, dialect: dialect, linger: defaults.linger, maxBatchEvents: defaults.maxBatchEvents,
+      maxBatchBytes: defaults.maxBatchBytes, timeout: defaults.timeout, connectTimeout: defaults.connectTimeout,
+      retry: Retry(initial: defaults.retry.initial, max: defaults.retry.max, jitter: defaults.retry.jitter),
+      rateLimit: RateLimit(
+        events: defaults.perMinute, eventsPerInstall: defaults.perInstallPerMinute, margin: defaults.margin,
+        window: minute),
+      concurrency: defaults.concurrency)
   }
 }

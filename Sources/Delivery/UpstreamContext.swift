@@ -27,13 +27,12 @@ struct UpstreamContext: Sendable {
   /// Told of an app's events whose dead letters are synced, before they are acknowledged; nil: nobody wants to know.
   let didBury: BurialObserver?
 
-  /// As it is at this moment.
-  var configuration: UpstreamConfiguration { settings.current }
+  /// As they are at this moment.
+  var upstreams: Upstreams { settings.current }
 
-  var limits: BatchLimits {
-    BatchLimits(events: configuration.maxBatchEvents, bytes: configuration.maxBatchBytes)
-  }
+  /// How an app's events are sent at this moment.
+  func configuration(of app: String) -> UpstreamConfiguration { settings.configuration(of: app) }
 
-  /// Nothing takes longer than this when all is well, however slow the upstream is.
-  var requestTimeMax: Duration { configuration.timeout + configuration.connectTimeout }
+  /// How a lane's events are sent at this moment.
+  func configuration(of lane: Lane) -> UpstreamConfiguration { settings.configuration(of: lane.app ?? "") }
 }

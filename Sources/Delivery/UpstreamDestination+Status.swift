@@ -21,6 +21,10 @@ extension UpstreamDestination {
       status.state = worst.state
       status.detail = worst.detail
     }
+    if let hold = board.hold, Self.rank(status.state) < Self.rank(.held) {
+      status.state = .held
+      status.detail = hold
+    }
     if let fault = board.commitFault {
       status.state = .failing
       status.detail = "Positions can't be written: \(fault)"
@@ -32,7 +36,8 @@ extension UpstreamDestination {
     if board.isStopped { status.state = .stopped }
     status.retryAt = board.lanes.values.compactMap(board.retryAt).min()
     status.stuckSince = engine.board.stuckSince(
-      waiting: pending.events, now: context.scheduler.now, patience: Self.patience, longest: context.requestTimeMax)
+      waiting: pending.events, now: context.scheduler.now, patience: Self.patience,
+      longest: context.upstreams.requestTimeMax)
     return status
   }
 
@@ -49,6 +54,7 @@ extension UpstreamDestination {
       let rate = meter.rate(at: context.scheduler.now)
       let state = board.whole?.state ?? entry?.state ?? .running
       let retryAt = entry.flatMap(board.retryAt)
+      let configuration = context.configuration(of: lane)
       return DestinationStatus.LaneStatus(
         app: lane.app ?? "", state: state, detail: entry?.detail, pending: pending, retryAt: retryAt,
         isReplayed: lane.isReplayed, rate: rate, parkedInstalls: entry?.parkedInstalls ?? 0,
@@ -56,7 +62,9 @@ extension UpstreamDestination {
           pending: pending, rate: rate, longestParked: entry?.parkedLongest ?? 0,
           wait: retryAt.map { max($0 - context.clock.now, .zero) } ?? .zero,
           isHeld: state == .held || state == .refused
-        ).duration(context.configuration.rateLimit))
+        ).duration(
+          configuration.rateLimit,
+          countsRequests: configuration.dialect.outgoing.habits.limitUnit == .requests))
     }
   }
 

@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 import EventsAPI
 import HTTPClient
@@ -9,7 +10,8 @@ extension UpstreamEngine {
   func finish(_ flight: Flight, _ result: Result<HTTPAnswer, TransportFailure>) {
     let lane = flight.lane
     inFlight -= 1
-    inFlightBytes -= flight.buffers.body.count
+    flight.outlet.inFlight -= 1
+    flight.outlet.inFlightBytes -= flight.buffers.body.count
     lane.tasks[flight.id] = nil
     lane.state.underWay.ended(flight.count, flight.installs)
     defer { if inFlight == 0 { resumeIdleWaiters() } }
@@ -17,13 +19,16 @@ extension UpstreamEngine {
     guard !isStopped else { return }
     let took = now - flight.began
     let verdict = judge(flight, result, took)
-    flight.sending.settle(flight.count, flight.installs, isCounted: isCounted(result, verdict), at: now)
+    flight.sending.settle(flight.cost, flight.installs, isCounted: isCounted(flight, result, verdict), at: now)
     switch (verdict, result) {
     case (let verdict?, _): act(on: verdict, flight, took)
     case (nil, .failure(let failure)): noAnswer(failure, flight)
     case (nil, .success): break
     }
-    for install in flight.installs?.keys ?? [:].keys { lane.state.parked.answered(install) }
+    let aside = flight.upstream.stepsAside ? lane.state.poison.installs : []
+    for install in flight.installs?.keys ?? [:].keys where aside.isEmpty || !aside.contains(install) {
+      lane.state.parked.answered(install)
+    }
     pool.giveBack(flight.buffers)
     serve(flight.sending)
     consider(lane)
@@ -37,36 +42,40 @@ extension UpstreamEngine {
       context.metrics.count(.network, took: took)
       return nil
     }
-    let verdict = UpstreamVerdict.judge(
-      status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
-      isBodyCut: answer.isBodyCut, sentEvents: flight.count, route: flight.kind == .event ? .events : .identify,
-      now: context.clock.now)
+    let verdict = flight.upstream.outgoing.judge(
+      UpstreamAnswer(
+        status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
+        isBodyCut: answer.isBodyCut, sentEvents: flight.count, kind: flight.kind, now: context.clock.now))
     context.metrics.count(AttemptMetrics.Outcome(verdict), took: took)
     return verdict
   }
 
   /// Whether the upstream may have counted the request against its limits.
-  private func isCounted(_ result: Result<HTTPAnswer, TransportFailure>, _ verdict: UpstreamVerdict?) -> Bool {
+  private func isCounted(
+    _ flight: Flight, _ result: Result<HTTPAnswer, TransportFailure>, _ verdict: UpstreamVerdict?
+  ) -> Bool {
     switch (result, verdict) {
-    case (_, .retry(_, .rateLimited)?): false
+    // (Where requests count, one that is refused is one all the same.)
+    case (_, .retry(_, .rateLimited)?): flight.upstream.habits.limitUnit == .requests
     case (.failure(let failure), _): failure.kind != .connect && failure.kind != .resolve && failure.kind != .tls
     default: true
     }
   }
 
   private func noAnswer(_ failure: TransportFailure, _ flight: Flight) {
-    putBack(flight)
+    let detail = "No answer from the upstream (\(failure.kind.rawValue)): \(failure.description)"
+    putBackUnanswered(flight, status: nil, detail)
     fail(
-      flight.lane, flight, .waiting,
-      "No answer from the upstream (\(failure.kind.rawValue)): \(failure.description)\(Self.advice(on: failure))",
-      isOutage: true, kind: failure.kind.rawValue)
+      flight.lane, flight, .waiting, detail + Self.advice(on: failure, flight.upstream), isOutage: true,
+      kind: failure.kind.rawValue)
   }
 
   /// What an operator can look at.
-  private static func advice(on failure: TransportFailure) -> String {
+  private static func advice(on failure: TransportFailure, _ upstream: AppUpstream) -> String {
     switch failure.kind {
-    case .resolve: "; check the host in upstream.url, and this machine's DNS"
-    case .tls: "; if the upstream's certificate comes from a CA of your own, name that in upstream.ca_file"
+    case .resolve: "; check the host in \(upstream.key("url")), and this machine's DNS"
+    case .tls:
+      "; if the upstream's certificate comes from a CA of your own, name that in \(upstream.key("ca_file"))"
     case .connect, .timeout, .reset, .protocolError, .other: ""
     }
   }
@@ -76,7 +85,7 @@ extension UpstreamEngine {
     switch verdict {
     case .delivered(let receipt) where isDoubtful(receipt, flight): doubt(flight, receipt)
     case .delivered(let receipt):
-      reachable()
+      reachable(flight)
       lane.notice = nil
       lane.toldOf = []
       lane.state.concurrency.answered(after: took, underWay: lane.state.underWay.requests + 1)
@@ -86,39 +95,45 @@ extension UpstreamEngine {
       lane.state.poison.passed()
       passRateHunt(flight)
     case .refused(let status, let code, let message):
-      reachable()
+      reachable(flight)
       refuse(flight, status, code, message)
     case .badRequest(let code, let message): unfit(flight, .refused, 400, code, message)
     case .tooLarge(let code, let message): unfit(flight, .tooLarge, 413, code, message)
     case .retry(let after, .rateLimited):
-      reachable()
+      reachable(flight)
       rateLimited(flight, after)
     case .retry(let after, .serverError(let status)): serverFault(flight, status, after)
     case .retry(let after, .foreign(let status)):
-      putBack(flight)
       let detail =
         "Status \(status) without the API's own body: is something between us and the upstream (a portal, a proxy), or "
-        + "is upstream.url wrong?"
+        + "is \(flight.upstream.key("url")) wrong?"
+      putBackUnanswered(flight, status: status, detail)
       fail(lane, flight, .foreign, detail, after, isOutage: true)
     }
   }
 
   /// The events wait, to be sent again.
-  func putBack(_ flight: Flight, serverFaults: Int = 0) {
-    if let suspect = flight.suspect { return flight.lane.state.poison.putBack(suspect) }
-    flight.lane.state.again.append(flight.portion(serverFaults: serverFaults))
+  ///
+  /// - Parameter isUnanswered: this try brought no answer.
+  func putBack(_ flight: Flight, isUnanswered: Bool = false) {
+    if let suspect = flight.suspect {
+      let portion = flight.portion(serverFaults: flight.serverFaults, isUnanswered: isUnanswered)
+      return flight.lane.state.poison.putBack(PoisonHunt.Suspect(suspect, portion))
+    }
+    flight.lane.state.again.append(flight.portion(isUnanswered: isUnanswered))
   }
 
   /// Whether the upstream says that it has fewer events than it got, and not which are missing; believed the second time.
   ///
   /// (A suspect has tries enough of its own.)
   private func isDoubtful(_ receipt: BatchReceipt, _ flight: Flight) -> Bool {
-    receipt.accepted < flight.count - receipt.rejected.count && !flight.isDoubted && flight.suspect == nil
+    flight.upstream.habits.doubtsCounts && receipt.accepted < flight.count - receipt.rejected.count
+      && !flight.isDoubted && flight.suspect == nil
   }
 
   /// Has the batch sent once more: what the upstream has of it already, it knows by the events' ids.
   private func doubt(_ flight: Flight, _ receipt: BatchReceipt) {
-    reachable()
+    reachable(flight)
     closeBreaker(flight.lane)
     var portion = flight.portion()
     portion.isDoubted = true
@@ -136,6 +151,7 @@ extension UpstreamEngine {
         "an upstream answer's counts don't add up; the batch counts as delivered", about: UpstreamContext.destination,
         ["app": .text(flight.lane.app), "events": .integer(flight.count), "accepted": .integer(receipt.accepted)])
     }
+    if receipt.unnamedRejections > 0 { noteUnnamed(receipt.unnamedRejections, flight) }
     if !receipt.clamped.isEmpty { context.metrics.clamped.add(receipt.clamped.count) }
     let rejected = Set(receipt.rejected.map(\.index))
     if !rejected.isEmpty {
@@ -154,6 +170,16 @@ extension UpstreamEngine {
       Portion(events: flight.select { rejected.contains($0) }, attempts: flight.attempts))
   }
 
+  /// The upstream has rejected events and doesn't say which: there is nothing to send again or to lay by.
+  private func noteUnnamed(_ events: Int, _ flight: Flight) {
+    context.metrics.rejectedUnnamed.add(events)
+    guard isNews(.unnamedRejections, of: flight.lane.app) else { return }
+    context.logger.warning(
+      "the upstream rejects events of batches it takes, and doesn't say which: they count as delivered",
+      about: UpstreamContext.destination,
+      ["app": .text(flight.lane.app), "rejected": .integer(events), "of": .integer(flight.count)])
+  }
+
   private func noteRejections(_ flight: Flight, _ receipt: BatchReceipt) {
     for event in receipt.rejected { context.metrics.countRejection(event.code) }
     guard receipt.rejected.contains(where: { $0.code == RejectionCode.tooManyEventNames.rawValue }),
@@ -167,7 +193,7 @@ extension UpstreamEngine {
 
   /// The batch as a whole was refused for what is in it, or its size: it is halved, and a single event given up.
   private func unfit(_ flight: Flight, _ outcome: Outcome, _ status: Int, _ code: String?, _ message: String?) {
-    reachable()
+    reachable(flight)
     closeBreaker(flight.lane)
     if flight.count == 1 {
       if code != nil || message != nil || status == 400 {
@@ -183,7 +209,10 @@ extension UpstreamEngine {
   /// Has both halves sent, the first one first.
   func halve(_ flight: Flight, _ halves: (first: EventRanges, second: EventRanges), serverFaults: Int = 0) {
     for half in [halves.second, halves.first] where !half.isEmpty {
-      flight.lane.state.again.append(Portion(events: half, attempts: flight.attempts, serverFaults: serverFaults))
+      flight.lane.state.again.append(
+        Portion(
+          events: half, attempts: flight.attempts, unanswered: flight.unanswered + (serverFaults > 0 ? 1 : 0),
+          serverFaults: serverFaults))
     }
   }
 
@@ -197,7 +226,7 @@ extension UpstreamEngine {
   }
 
   /// Settles the request's events, run by run; those without an outcome stay.
-  private func acknowledge(_ flight: Flight, _ outcome: (Int) -> Outcome?) {
+  func acknowledge(_ flight: Flight, _ outcome: (Int) -> Outcome?) {
     let stored = flight.buffers.batch.events
     var index = 0
     for run in flight.events.runs {

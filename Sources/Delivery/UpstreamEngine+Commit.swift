@@ -34,7 +34,7 @@ extension UpstreamEngine {
   }
 
   func commitIfDue() {
-    if inFlight == 0, queue.isEmpty, isPositionDirty {
+    if isPositionDirty, inFlight == 0, isQueueEmpty {
       requestCommit(within: max(Self.urgentCommitInterval, commitPause))
     }
     guard let commitDue, commitDue <= now, !isStopped else { return }
@@ -94,6 +94,6 @@ extension UpstreamEngine {
     }
     record.endedAt = isDraining && inFlight == 0 && !isLastLifeUnclear ? context.clock.now : nil
     record.keys =
-      sendingKeys.values.compactMap { $0.record(at: now, isLast: record.endedAt != nil) } + recordsNotTakenUp
+      allKeys.compactMap { $0.record(at: now, isLast: record.endedAt != nil) } + recordsNotTakenUp
   }
 }

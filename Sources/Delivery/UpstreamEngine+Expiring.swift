@@ -18,10 +18,12 @@ extension UpstreamEngine {
   /// no turn for weeks, and its events would hold the log for nothing.
   func giveUpExpired() {
     expiryDue = nil
-    guard isOpen, !isStopped, context.configuration.onExpired == .deadLetter else { return }
+    guard isOpen, !isStopped, ([usual] + own.values).contains(where: \.givesUpExpired) else { return }
     let moment = context.clock.now - EventsLimits.pastMax
     var hasMore = false
-    for lane in lanes.values where isHeldUp(lane) { hasMore = giveUpExpired(lane, before: moment) || hasMore }
+    for lane in lanes.values where lane.upstream.givesUpExpired && isHeldUp(lane) {
+      hasMore = giveUpExpired(lane, before: moment) || hasMore
+    }
     let due = now + (hasMore ? Self.expiryPause : Self.expiryInterval)
     expiryDue = due
     timers.add(due, .expiry)
@@ -29,6 +31,11 @@ extension UpstreamEngine {
 
   private func isHeldUp(_ lane: DeliveryLane) -> Bool {
     guard lane.state.underWay.requests == 0, !lane.isQueued, !lane.isWaitingForKey else { return false }
+    // (What was accepted for another upstream isn't judged by this one's rules.)
+    switch holdReason(lane) {
+    case .otherUpstream, .otherProtocol: return false
+    case .keyless, nil: break
+    }
     return lane.isKeyless || lane.state.breaker.isOpen || lane.state.delay.map { now < $0.until } ?? false
   }
 
@@ -43,8 +50,8 @@ extension UpstreamEngine {
       defer { consider(lane) }
       var at = 0
       while at < numbers.count {
-        let next = numbers[at..<min(at + context.limits.events, numbers.count)]
-        let limit = ReadLimit(events: next.count, bytes: context.limits.bytes, separatesKinds: false)
+        let next = numbers[at..<min(at + lane.upstream.limits.events, numbers.count)]
+        let limit = ReadLimit(events: next.count, bytes: lane.upstream.limits.bytes, separatesKinds: false)
         let isThere = try subscription.read(lane.lane, again: next.map { $0...$0 }, limit: limit, into: scratch)
         guard isThere, let last = scratch.events.last else {
           at = next.endIndex

@@ -17,9 +17,13 @@ extension UpstreamEngine {
     _ asked: RetryAfter? = nil, isRateLimited: Bool = false, isOutage: Bool = false, kind: String? = nil
   ) {
     let detail = String(String.UnicodeScalarView(detail.unicodeScalars.prefix(Self.detailLengthMax)))
-    if let flight, !lane.state.isNews(flight.began) { return lengthen(lane, flight, state, detail, asked) }
+    if let flight, !lane.state.isNews(flight.began) {
+      return lengthen(lane, flight, state, detail, asked, isRateLimited: isRateLimited)
+    }
+    let upstream = flight?.upstream ?? lane.upstream
     let length = lane.state.failed(
-      context.configuration.schedule, retryAfter: asked, isRateLimited: isRateLimited, roll: context.roll())
+      upstream.outgoing, upstream.configuration.retry.delays, retryAfter: asked, isRateLimited: isRateLimited,
+      roll: context.roll())
     if let asked, asked.wasCut, isNews(.longRetryAfter, of: lane.app) {
       context.logger.warning(
         "the upstream's Retry-After is over an hour; one hour is waited", about: UpstreamContext.destination,
@@ -29,8 +33,9 @@ extension UpstreamEngine {
       "app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(length.seconds),
     ]
     let isNews = lane.isNews(kind ?? detail)
-    if isOutage, outageSince == nil {
-      outageSince = now
+    let outlet = flight?.outlet ?? lane.outlet
+    if isOutage, outlet.outageSince == nil {
+      outlet.outageSince = now
       context.logger.warning("the upstream can't be reached; events wait", about: UpstreamContext.destination, fields)
     } else if isNews {
       context.logger.info("events wait for another try", about: UpstreamContext.destination, fields)
@@ -43,10 +48,16 @@ extension UpstreamEngine {
 
   /// A request failed that was under way when another did: no further failure, but what the upstream asks for holds.
   private func lengthen(
-    _ lane: DeliveryLane, _ flight: Flight, _ state: DestinationStatus.State, _ detail: String, _ asked: RetryAfter?
+    _ lane: DeliveryLane, _ flight: Flight, _ state: DestinationStatus.State, _ detail: String, _ asked: RetryAfter?,
+    isRateLimited: Bool
   ) {
-    guard let asked, now + asked.delay > lane.state.delay?.until ?? now else { return }
-    delay(lane, asked.delay, state, detail, isAsked: true)
+    guard let asked else { return }
+    // (No longer than the protocol lets an upstream ask for.)
+    let most = flight.upstream.outgoing.wait(
+      after: lane.state.tries(asked, isRateLimited, 0), flight.upstream.configuration.retry.delays)
+    let length = min(asked.delay, most)
+    guard now + length > lane.state.delay?.until ?? now else { return }
+    delay(lane, length, state, detail, isAsked: true)
     flight.sending.ask(lane.state.delay)
   }
 
@@ -74,44 +85,21 @@ extension UpstreamEngine {
   private static var detailLengthMax: Int { 300 }
 
   /// The upstream itself has answered.
-  func reachable() {
-    guard let since = outageSince else { return }
-    outageSince = nil
+  func reachable(_ flight: Flight) {
+    guard let since = flight.outlet.outageSince else { return }
+    flight.outlet.outageSince = nil
     context.logger.info(
       "the upstream answers again", about: UpstreamContext.destination, ["after": .seconds((now - since).seconds)])
-  }
-
-  // MARK: Faults of the upstream's own
-
-  func serverFault(_ flight: Flight, _ status: Int, _ asked: RetryAfter?) {
-    let lane = flight.lane
-    let portion = flight.portion(serverFaults: flight.serverFaults + 1)
-    let step =
-      if let suspect = flight.suspect {
-        lane.state.poison.fault(PoisonHunt.Suspect(suspect, portion))
-      } else {
-        lane.state.poison.fault(portion)
-      }
-    switch step {
-    case .again: lane.state.again.append(portion)
-    case .halve: halve(flight, flight.halves(), serverFaults: portion.serverFaults)
-    case .stepAside: break
-    case .poison:
-      context.logger.warning(
-        "an event makes the upstream fail while it takes others; it goes to the dead letters",
-        about: UpstreamContext.destination, ["app": .text(lane.app), "status": .integer(status)])
-      return giveUp(flight, .poison, status, nil, nil)
-    }
-    fail(lane, flight, .waiting, "The upstream answered \(status), a fault on its side.", asked, isOutage: true)
   }
 
   // MARK: 429
 
   func rateLimited(_ flight: Flight, _ asked: RetryAfter?) {
     let lane = flight.lane
-    let detail = "The upstream answered 429, too many events; the next try comes when it allows."
-    if let suspect = flight.suspect {
-      lane.state.poison.putBack(suspect)
+    let unit = flight.upstream.habits.limitUnit == .requests ? "requests" : "events"
+    let detail = "The upstream answered 429, too many \(unit); the next try comes when it allows."
+    if flight.suspect != nil || !flight.upstream.habits.limitsInstalls {
+      putBack(flight)
       return fail(lane, flight, .waiting, detail, asked, isRateLimited: true)
     }
     let used = flight.sending.budget?.used(at: now) ?? 0
@@ -135,7 +123,7 @@ extension UpstreamEngine {
     let until = max(lane.state.delay?.until ?? now, now + .seconds(1))
     if flight.sending.installs == nil {
       flight.sending.installs = InstallBudgets(
-        most: Self.unlimitedInstall, window: context.configuration.rateLimit.window)
+        most: Self.unlimitedInstall, window: flight.upstream.configuration.rateLimit.window)
     }
     flight.sending.installs?.refused(install, events: flight.count, until: until)
     var position = RunPosition(flight.events)
@@ -182,9 +170,10 @@ extension UpstreamEngine {
     }
     // A key that isn't the app's any more: what went with it waits for the other one.
     guard context.keys.upstreamKey(ofApp: lane.app) == flight.sending.key else { return putBack(flight) }
-    let cause = RefusalBreaker.Cause(status: status, code: code)
+    let isAtOnce = flight.upstream.habits.onRefusal == .holdAtOnce
+    let cause = isAtOnce ? .key : RefusalBreaker.Cause(status: status, code: code)
     let step = lane.state.breaker.refused(
-      cause, holds: context.configuration.onRefusedKey == .hold, wallNow: context.clock.now)
+      cause, holds: flight.upstream.configuration.onRefusedKey == .hold, atOnce: isAtOnce, wallNow: context.clock.now)
     lane.refusedKey = flight.sending.id
     isRecordDirty = true
     let words = "\(status) \(flight.withoutKey(code)): \(flight.withoutKey(message))"

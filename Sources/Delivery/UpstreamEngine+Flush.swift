@@ -87,7 +87,7 @@ extension UpstreamEngine {
   private func finishStopping() {
     guard !isStopped else { return }
     if isOpen || isInterrupted {
-      if !context.configuration.rateLimit.isOff || !record.keys.isEmpty { isRecordDirty = true }
+      if context.upstreams.isPaced || !record.keys.isEmpty { isRecordDirty = true }
       do throws(LogError) {
         try commit()
       } catch {

@@ -3,17 +3,19 @@ import EventLog
 
 // What lanes that send with one key share.
 extension UpstreamEngine {
-  func sendingKey(_ key: String) -> SendingKey {
-    if let known = sendingKeys[key] { return known }
-    let limit = context.configuration.rateLimit
+  /// What is known of a key that a lane sends with.
+  func sendingKey(_ key: String, _ lane: DeliveryLane) -> SendingKey {
+    if let known = lane.outlet.keys[key] { return known }
+    let limit = lane.upstream.configuration.rateLimit
     let isUnclean = isLastLifeUnclean
-    var made = SendingKey(key, limit: limit)
+    var made = SendingKey(key, id: lane.outlet.recordID(ofKey: key, usual: usualOutlet), limit: limit)
     if !limit.isOff, isUnclean || lastLife.record.endedAt != nil, let end = endOfLastLife(limit), end > now {
       made = SendingKey(
         key, limit: limit, record: lastRecord(of: made.id, limit, isUnclean: isUnclean), until: end,
         isUnclean: isUnclean)
     }
-    sendingKeys[key] = made
+    made.owner = lane.upstream.owner
+    lane.outlet.keys[key] = made
     return made
   }
 
@@ -27,13 +29,13 @@ extension UpstreamEngine {
 
   /// Some of what the last life sent may be on no record, and counts still.
   var isLastLifeUnclear: Bool {
-    isLastLifeUnclean && endOfLastLife(context.configuration.rateLimit).map { $0 > now } ?? false
+    isLastLifeUnclean && endOfLastLife(usual.configuration.rateLimit).map { $0 > now } ?? false
   }
 
   /// What is on record of keys that nothing was sent with in this life, as long as it counts.
   var recordsNotTakenUp: [UpstreamRecord.KeyRecord] {
-    guard let end = endOfLastLife(context.configuration.rateLimit), end > now else { return [] }
-    let known = Set(sendingKeys.values.map(\.id))
+    guard let end = endOfLastLife(usual.configuration.rateLimit), end > now else { return [] }
+    let known = Set(allKeys.map(\.id))
     return lastLife.record.keys.filter { !known.contains($0.key) }
   }
 
@@ -49,10 +51,11 @@ extension UpstreamEngine {
     lane.plan = decision
     nextPlace += 1
     lane.place = nextPlace
-    if context.configuration.order == .oldestFirst { noteAge(lane) }
-    if let key = context.keys.upstreamKey(ofApp: lane.app), context.configuration.rateLimit.keyMax != nil {
-      let sending = sendingKey(key)
-      sending.wantsLease = sending.budget?.isOnRecord(context.limits.events, at: now) == false
+    if order == .oldestFirst { noteAge(lane) }
+    let upstream = lane.upstream
+    if let key = context.keys.upstreamKey(ofApp: lane.app), upstream.configuration.rateLimit.keyMax != nil {
+      let sending = sendingKey(key, lane)
+      sending.wantsLease = sending.budget?.isOnRecord(upstream.cost(upstream.limits.events), at: now) == false
       if !sending.waiters.isEmpty || !hasRoom(lane, sending) { return wait(lane, for: sending) }
     }
     enqueue(lane)
@@ -60,7 +63,7 @@ extension UpstreamEngine {
 
   private func enqueue(_ lane: DeliveryLane) {
     lane.isQueued = true
-    queue.append(lane)
+    lane.outlet.queue.append(lane)
     show(lane, .turn)
   }
 
@@ -71,15 +74,17 @@ extension UpstreamEngine {
     case .now?, nil: return true
     case .at(let moment)?:
       // Less than was wanted goes when the rest is long in coming: what isn't used of a minute is lost.
-      let isLong = moment - now > context.configuration.rateLimit.window / 60
+      let isLong = moment - now > sending.limit.window / 60
       return isLong && sending.budget?.available(at: now) ?? 0 > 0
     case .afterAnswers?: return 2 * (sending.budget?.available(at: now) ?? 0) >= wanted
     }
   }
 
-  /// How many events the lane would send at once.
-  private func wanted(_ lane: DeliveryLane) -> Int {
-    let limits = context.limits
+  /// How many events the lane would send at once, or requests where those count.
+  private func wanted(_ lane: DeliveryLane) -> Int { lane.upstream.cost(wantedEvents(lane)) }
+
+  private func wantedEvents(_ lane: DeliveryLane) -> Int {
+    let limits = lane.upstream.limits
     if case .send(.suspect) = lane.plan { return 1 }
     if case .send(.again) = lane.plan, let portion = lane.state.again.last {
       return min(portion.events.count, limits.events)
@@ -93,15 +98,16 @@ extension UpstreamEngine {
     lane.blocked = nil
     sending.waiters.append(lane)
     armKey(sending)
-    show(lane, usual: DeliveryLane.Notice(state: .paced, detail: paceWords(sending)), key: sending.id, .turn)
+    show(lane, usual: DeliveryLane.Notice(state: .paced, detail: paceWords(lane, sending)), key: sending.id, .turn)
   }
 
-  private func paceWords(_ sending: SendingKey) -> String {
-    let limit = context.configuration.rateLimit
+  private func paceWords(_ lane: DeliveryLane, _ sending: SendingKey) -> String {
+    let limit = sending.limit
+    let unit = lane.upstream.habits.limitUnit == .requests ? "requests" : "events"
     guard let usual = limit.keyMax, let now = sending.limit(at: now) else { return "" }
     let learnt = now < usual ? " It was \(usual) until the upstream refused as many." : ""
     return
-      "The key's limit of \(now) events in \(Int(limit.window.seconds)) s is used up; what waits goes on as it allows."
+      "The key's limit of \(now) \(unit) in \(Int(limit.window.seconds)) s is used up; what waits goes on as it allows."
       + learnt
   }
 
@@ -109,7 +115,7 @@ extension UpstreamEngine {
   private func armKey(_ sending: SendingKey) {
     guard let first = firstWaiter(sending) else { return disarm(sending) }
     let now = now
-    let window = context.configuration.rateLimit.window
+    let window = sending.limit.window
     let whole = moment(of: sending.budget?.room(for: wanted(sending.waiters[first]), at: now), now)
     // A part goes when there has been room for one for a second: what isn't used of a minute is lost.
     let one = moment(of: sending.budget?.room(for: 1, at: now), now)
@@ -123,7 +129,7 @@ extension UpstreamEngine {
       timers.add(due, .key(sending))
     }
     // (Without a moment there is a request under way, after whose answer there will be one.)
-    let end = due ?? (sending.sentAt ?? now) + context.requestTimeMax
+    let end = due ?? (sending.sentAt ?? now) + sending.waiters[first].upstream.requestTimeMax
     board.setPace(
       sending.id,
       DeliveryBoard.Pace(explanation: .until(end), retryAt: due.map { context.clock.now + max($0 - now, .zero) }))
@@ -148,7 +154,7 @@ extension UpstreamEngine {
 
   private func firstWaiter(_ sending: SendingKey) -> Int? {
     let waiters = sending.waiters
-    return switch context.configuration.order {
+    return switch order {
     case .arrival: waiters.indices.min { waiters[$0].place < waiters[$1].place }
     case .oldestFirst: waiters.indices.min { waiters[$0].oldest < waiters[$1].oldest }
     }
@@ -182,18 +188,6 @@ extension UpstreamEngine {
     disarm(sending)
   }
 
-  /// The lane that sends next.
-  func nextInQueue() -> DeliveryLane? {
-    switch context.configuration.order {
-    case .arrival: queue.popFirst()
-    case .oldestFirst: queue.popLeast(\.oldest)
-    }
-  }
-
-  func forgetIdleKeys() {
-    let now = now
-    sendingKeys = sendingKeys.filter { !$0.value.isIdle(at: now) || $0.value.timer != nil }
-  }
 }
 
 extension SendingKey {

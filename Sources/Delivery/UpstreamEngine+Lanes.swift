@@ -9,7 +9,7 @@ extension UpstreamEngine {
     guard isOpen, !isStopped, !lane.isQueued, !lane.isWaitingForKey else { return }
     closeBreakerOfOldKey(lane)
     var decision = decide(lane)
-    if decision.sends, lane.state.underWay.requests > 0, !hasRoomBeside { decision = .waitForAnswer }
+    if decision.sends, lane.state.underWay.requests > 0, !hasRoomBeside(lane) { decision = .waitForAnswer }
     if decision.sends, let delay = asked(of: lane) { return wait(lane, with: delay) }
     lane.blocked = nil
     switch decision {
@@ -49,22 +49,21 @@ extension UpstreamEngine {
 
   /// Half of what may be under way is for lanes that have nothing under way: one of which the upstream answers nothing, with
   /// all the requests it may have, must not be in the others' way.
-  private var hasRoomBeside: Bool {
-    inFlight < Self.inFlightMax / 2 && inFlightBytes < Self.inFlightBytesMax / 2
-  }
+  private func hasRoomBeside(_ lane: DeliveryLane) -> Bool { hasRoom(lane.outlet, half: true) }
 
-  func decide(_ lane: DeliveryLane) -> LaneDecision { lane.state.decide(facts(of: lane, now), context.limits) }
+  func decide(_ lane: DeliveryLane) -> LaneDecision { lane.state.decide(facts(of: lane, now), lane.upstream.limits) }
 
   /// A delay that the upstream asked for in answer to another lane: it is for the key, and this one sends with that.
   func asked(of lane: DeliveryLane) -> LaneDelay? {
-    guard let key = context.keys.upstreamKey(ofApp: lane.app), let delay = sendingKeys[key]?.asked, now < delay.until
+    guard let key = context.keys.upstreamKey(ofApp: lane.app), let delay = lane.outlet.keys[key]?.asked,
+      now < delay.until
     else { return nil }
     return delay
   }
 
   private func closeBreakerOfOldKey(_ lane: DeliveryLane) {
     guard lane.state.breaker.refusals > 0, let refused = lane.refusedKey,
-      let key = context.keys.upstreamKey(ofApp: lane.app), sendingKey(key).id != refused
+      let key = context.keys.upstreamKey(ofApp: lane.app), sendingKey(key, lane).id != refused
     else { return }
     context.logger.info(
       "the app has another key: what waits is sent with it", about: UpstreamContext.destination,
@@ -89,7 +88,7 @@ extension UpstreamEngine {
     if let known = lane.lingerUntil {
       lingerUntil = known
     } else {
-      let linger = context.configuration.linger
+      let linger = lane.upstream.configuration.linger
       // The wall clock may have jumped since: never longer than the whole linger.
       let waited = pending.oldestReceivedAt.map { max(context.clock.now - $0, .zero) } ?? .zero
       lingerUntil = now + max(linger - waited, .zero)
@@ -97,13 +96,12 @@ extension UpstreamEngine {
     }
     var facts = LaneFacts(now: now, pendingEvents: pending.events, lingerUntil: lingerUntil)
     facts.skipsLinger = skipsLinger(lane)
-    facts.fullFrom = lane.fullFrom ?? fullFromAtFirst
-    facts.isKeyless = lane.isKeyless && context.keys.upstreamKey(ofApp: lane.app) == nil
+    facts.fullFrom = lane.fullFrom ?? max(2, lane.upstream.limits.bytes / Self.eventBytesLikelyMax)
+    facts.isHeld = holdReason(lane) != nil
     return facts
   }
 
-  /// Events of the usual size limit fill a batch by their bytes from this number on.
-  private var fullFromAtFirst: Int { max(2, context.limits.bytes / Self.eventBytesLikelyMax) }
+  /// Events of the usual size limit: so many of them as fit into a batch fill it by their bytes.
   private static var eventBytesLikelyMax: Int { 8192 }
 
   private func rest(_ lane: DeliveryLane) {
@@ -123,9 +121,7 @@ extension UpstreamEngine {
 
   private func hold(_ lane: DeliveryLane) {
     lane.blocked = .hold
-    lane.notice = DeliveryLane.Notice(
-      state: .held,
-      detail: "App \(lane.app) has no write key any more: put it back under apps with its write_key; its events wait.")
+    lane.notice = DeliveryLane.Notice(state: .held, detail: holdReason(lane)?.words(lane) ?? "")
     show(lane, .hold)
   }
 

@@ -1,5 +1,4 @@
 import Clocks
-import Dialects
 import EventLog
 
 // Which events go into the next request.
@@ -28,13 +27,15 @@ extension UpstreamEngine {
         return false
       }
     }
-    if draft.picker.conflicts > draft.picker.count { lane.state.concurrency.conflicted() }
+    if lane.upstream.habits.keepsRequestsApart {
+      // (Looking on costs no more than a look at each: the next one may find others' events.)
+      if draft.picker.count == 0, draft.picker.conflicts > 0 {
+        lane.state.concurrency.crowded(lane.state.underWay.requests)
+      }
+    } else if draft.picker.conflicts > draft.picker.count {
+      lane.state.concurrency.conflicted()
+    }
     return draft.picker.count > 0
-  }
-
-  private func limit(_ events: Int, bytesUsed: Int = 0) -> ReadLimit {
-    ReadLimit(
-      events: events, bytes: max(1, context.limits.bytes - BatchBody.frameBytes + 1 - bytesUsed), separatesKinds: true)
   }
 
   /// What was sent before, as far as its installs may go.
@@ -42,7 +43,8 @@ extension UpstreamEngine {
     guard let portion = lane.state.again.last else { return }
     let batch = draft.buffers.batch
     let isThere = try subscription.read(
-      lane.lane, again: portion.events.first(draft.allowance), limit: limit(draft.allowance), into: batch)
+      lane.lane, again: portion.events.first(draft.allowance), limit: lane.upstream.limit(draft.allowance),
+      into: batch)
     lane.state.again.removeLast()
     // (Nothing: it has been settled otherwise, the log being full.)
     guard isThere, let last = batch.events.last else { return }
@@ -50,59 +52,23 @@ extension UpstreamEngine {
     rest.events.remove(through: last.sequence, taken: batch.events.count)
     if !rest.events.isEmpty { lane.state.again.append(rest) }
     draft.attempts = portion.attempts
+    draft.unanswered = portion.unanswered
     draft.serverFaults = portion.serverFaults
     draft.isDoubted = portion.isDoubted
     pick(&draft, lane, runs: portion.events)
   }
 
-  private func takeSuspect(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
-    guard let suspect = lane.state.poison.takeNext() else { return }
-    let batch = draft.buffers.batch
-    do throws(LogError) {
-      guard try subscription.read(lane.lane, again: suspect.portion.events.numbers, limit: limit(1), into: batch),
-        let event = batch.events.first
-      else { return }
-      guard mayGo(suspect, event, of: batch, draft, lane) else { return }
-      draft.suspect = suspect
-      draft.attempts = suspect.portion.attempts
-      draft.serverFaults = suspect.portion.serverFaults
-      draft.sending.installs?.take(event.index.installHash, 1)
-      draft.picker.take(event, follows: false)
-    } catch {
-      lane.state.poison.putBack(suspect)
-      throw error
-    }
-  }
-
-  /// Whether a suspect is tried now: one that has grown too old is given up, one whose install is over its limit is held.
-  private func mayGo(
-    _ suspect: PoisonHunt.Suspect, _ event: StoredEvent, of batch: EventBatch, _ draft: RequestDraft,
-    _ lane: DeliveryLane
-  ) -> Bool {
-    if draft.picker.isExpired(event) {
-      let isBuried = buryExpired([event], of: batch, lane, attempts: suspect.portion.attempts)
-      if !isBuried { lane.state.poison.putBack(suspect) }
-      return false
-    }
-    let install = event.index.installHash
-    guard draft.sending.installs?.available(install, at: now) == 0,
-      case .at(let moment)? = draft.sending.installs?.roomOrLook(install, at: now)
-    else { return true }
-    lane.state.poison.hold(suspect, until: moment)
-    return false
-  }
-
   /// Fills up with what was parked and may go now.
   private func takeParked(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
     var reads = 0
-    while draft.picker.count < draft.allowance, reads < draft.allowance,
+    while draft.picker.count < draft.allowance, reads < draft.allowance, mayHoldMore(draft, lane),
       let (install, events) = lane.state.parked.takeNext(at: now)
     {
       reads += 1
       var rest = events
       var room = SlidingCount.Room.now
       defer { lane.state.parked.putBack(install, rest, room: room) }
-      if lane.state.underWay.holds(install) {
+      if lane.state.underWay.holds(install) || draft.picker.isAside(install) {
         room = .afterAnswers
         continue
       }
@@ -117,6 +83,11 @@ extension UpstreamEngine {
     }
   }
 
+  /// Whether what was read in another read may join the request.
+  private func mayHoldMore(_ draft: RequestDraft, _ lane: DeliveryLane) -> Bool {
+    draft.picker.count == 0 || !lane.upstream.habits.keepsRequestsApart
+  }
+
   /// Takes the first of an install's parked events; nil when they don't fit in with those that were picked.
   private func take(
     _ draft: inout RequestDraft, _ lane: DeliveryLane, _ events: EventRanges, _ wanted: Int, _ rest: inout EventRanges
@@ -125,18 +96,18 @@ extension UpstreamEngine {
     let isFirst = target.events.isEmpty
     let batch = isFirst ? target : scratch
     let bytes = isFirst ? 0 : target.eventBytes
-    guard bytes < context.limits.bytes / 2 || isFirst else { return nil }
+    let upstream = lane.upstream
+    guard bytes < upstream.limits.bytes / 2 || isFirst else { return nil }
     guard
       try subscription.read(
-        lane.lane, again: events.first(wanted), limit: limit(wanted, bytesUsed: bytes), into: batch),
-      let first = batch.events.first, let last = batch.events.last
+        lane.lane, again: events.first(wanted), limit: upstream.limit(wanted, bytesUsed: bytes), into: batch),
+      let last = batch.events.last
     else {
       rest = EventRanges()
       return 0
     }
-    if let kind = target.events.first?.kind, !isFirst, kind == .identify || first.kind == .identify { return nil }
     // (A single event that is too long for what is left is read all the same.)
-    if !isFirst, bytes + batch.eventBytes + BatchBody.frameBytes > context.limits.bytes { return nil }
+    if !isFirst, !fits(batch, behind: target, upstream) { return nil }
     rest.remove(through: last.sequence, taken: batch.events.count)
     var position = RunPosition(events)
     let expired = batch.events.filter(draft.picker.isExpired)
@@ -149,7 +120,10 @@ extension UpstreamEngine {
       if isSkipped { continue }
       draft.sending.installs?.take(event.index.installHash, 1)
       draft.picker.take(event, follows: follows)
-      if !isFirst { target.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event)) }
+      if !isFirst {
+        target.append(
+          event, app: batch.app(of: event), bytes: batch.bytes(of: event), envelope: batch.envelope(of: event))
+      }
     }
     if isFirst { target.keep { !draft.picker.isExpired($0) } }
     draft.picker.breakOff()
@@ -164,21 +138,28 @@ extension UpstreamEngine {
     }
     var reads = 0
     let target = draft.buffers.batch
-    while draft.picker.count < draft.allowance - draft.allowance / 8, reads < Self.readsMax, !lane.state.parked.isFull {
+    let upstream = lane.upstream
+    while draft.picker.count < draft.allowance - draft.allowance / 8, reads < Self.readsMax, !lane.state.parked.isFull,
+      mayHoldMore(draft, lane)
+    {
       reads += 1
       let isFirst = draft.picker.count == 0
       let batch = isFirst ? target : scratch
       let bytes = isFirst ? 0 : target.eventBytes
-      if !isFirst, bytes > context.limits.bytes / 2 || target.events[0].kind == .identify { return }
+      if !isFirst, bytes > upstream.limits.bytes / 2 || target.events[0].kind == .identify { return }
       guard
         try subscription.read(
-          lane.lane, limit: limit(draft.allowance - draft.picker.count, bytesUsed: bytes), into: batch)
+          lane.lane, limit: upstream.limit(draft.allowance - draft.picker.count, bytesUsed: bytes), into: batch)
       else {
         if reads == 1, isFirst { try foundNothing(lane) }
         return
       }
-      if isFirst { draft.attempts = max(draft.attempts, lane.state.takeRestoredAttempts()) }
-      guard isFirst || fits(batch, behind: target) else { return keepForNext(batch, lane) }
+      if isFirst {
+        let restored = lane.state.takeRestoredAttempts()
+        draft.attempts = max(draft.attempts, restored.attempts)
+        draft.unanswered = max(draft.unanswered, restored.unanswered)
+      }
+      guard isFirst || fits(batch, behind: target, upstream) else { return keepForNext(batch, lane) }
       let read = batch.events.count
       pick(&draft, lane, from: batch, into: target)
       // All of it went, or there is no more.
@@ -187,9 +168,9 @@ extension UpstreamEngine {
     }
   }
 
-  private func fits(_ batch: EventBatch, behind target: EventBatch) -> Bool {
+  private func fits(_ batch: EventBatch, behind target: EventBatch, _ upstream: AppUpstream) -> Bool {
     target.events.first?.kind == batch.events.first?.kind && batch.events.first?.kind == .event
-      && target.eventBytes + batch.eventBytes + BatchBody.frameBytes <= context.limits.bytes
+      && target.eventBytes + batch.eventBytes + upstream.frameBytes <= upstream.limits.bytes
   }
 
   /// What was read and fits into no request with the others is sent next, by itself.
@@ -210,7 +191,9 @@ extension UpstreamEngine {
     if lane.needsRewind { subscription.rewind(lane.lane) }
     lane.needsRewind = true
     let batch = draft.buffers.batch
-    guard try subscription.read(lane.lane, limit: limit(draft.allowance), into: batch) else { return false }
+    guard try subscription.read(lane.lane, limit: lane.upstream.limit(draft.allowance), into: batch) else {
+      return false
+    }
     if isPartFilled(lane, batch) { return false }
     lane.needsRewind = false
     pick(&draft, lane, from: batch, into: batch)
@@ -221,7 +204,7 @@ extension UpstreamEngine {
   private func isPartFilled(_ lane: DeliveryLane, _ batch: EventBatch) -> Bool {
     let read = batch.events.count
     guard subscription.pending(lane.lane).events <= read else { return false }
-    lane.fullFrom = max(read + 1, read * context.limits.bytes / max(batch.eventBytes, 1))
+    lane.fullFrom = max(read + 1, read * lane.upstream.limits.bytes / max(batch.eventBytes, 1))
     return true
   }
 
@@ -250,7 +233,8 @@ extension UpstreamEngine {
       picks.append(pick)
       isWhole = isWhole && pick == .taken
       if batch !== target, pick == .taken {
-        target.append(event, app: batch.app(of: event), bytes: batch.bytes(of: event))
+        target.append(
+          event, app: batch.app(of: event), bytes: batch.bytes(of: event), envelope: batch.envelope(of: event))
       }
     }
     guard !isWhole else { return }

@@ -13,6 +13,7 @@ struct RequestDraft {
   let allowance: Int
   var picker: BatchPicker
   var attempts = 0
+  var unanswered = 0
   var serverFaults = 0
   var suspect: PoisonHunt.Suspect?
   var isDoubted = false
@@ -40,17 +41,17 @@ extension UpstreamEngine {
       lane.isKeyless = false
       lane.notice = nil
     }
-    let sending = sendingKey(key)
-    let allowance = min(context.limits.events, sending.budget?.available(at: now) ?? .max)
+    let sending = sendingKey(key, lane)
+    let upstream = lane.upstream
+    let allowance = upstream.allowance(sending.budget?.available(at: now) ?? .max)
     guard allowance > 0 else { return wait(lane, for: sending) }
-    let configuration = context.configuration
-    let isDeadLettering = configuration.onExpired == .deadLetter
     let buffers = pool.take()
     var draft = RequestDraft(
       sending: sending, buffers: buffers, allowance: allowance,
       picker: BatchPicker(
-        now: now, expiredBefore: isDeadLettering ? context.clock.now - EventsLimits.pastMax : nil,
-        countsInstalls: sending.installs != nil || lane.state.requestsMax > 1))
+        now: now, expiredBefore: upstream.givesUpExpired ? context.clock.now - EventsLimits.pastMax : nil,
+        countsInstalls: sending.installs != nil || lane.state.requestsMax > 1 || upstream.stepsAside,
+        aside: upstream.stepsAside ? lane.state.poison.installs : []))
     let isThere = assemble(&draft, lane)
     defer { if !sending.waiters.isEmpty { serve(sending) } }
     guard isThere, let flight = fill(draft, lane) else {
@@ -72,43 +73,58 @@ extension UpstreamEngine {
 
   /// Puts the request's body together of what was picked; events that don't fit are sent by themselves, next.
   private func fill(_ draft: RequestDraft, _ lane: DeliveryLane) -> Flight? {
-    let buffers = draft.buffers
-    let stored = buffers.batch.events
-    guard let first = stored.first else { return nil }
+    let (batch, body) = (draft.buffers.batch, draft.buffers.body)
+    guard let kind = batch.events.first?.kind else { return nil }
+    let upstream = lane.upstream
     var events = draft.picker.events
     var installs = draft.picker.countsInstalls ? draft.picker.installs : nil
-    switch first.kind {
-    case .event:
-      let filled = BatchBody.fill(buffers.body, from: buffers.batch, bytesMax: context.limits.bytes)
-      if filled < stored.count {
-        let rest = events.select({ stored[$0].sequence }) { $0 >= filled }
-        lane.state.again.append(
-          Portion(
-            events: rest.sorted(), attempts: draft.attempts, serverFaults: draft.serverFaults,
-            isDoubted: draft.isDoubted))
-        for event in stored[filled...] {
-          draft.sending.installs?.giveBack(event.index.installHash, 1)
-          let left = installs?[event.index.installHash, default: 1] ?? 1
-          installs?[event.index.installHash] = left > 1 ? left - 1 : nil
-        }
-        events = events.select({ stored[$0].sequence }) { $0 < filled }
-        buffers.batch.keepFirst(filled)
-      }
-    case .identify: BatchBody.fill(buffers.body, withOnly: first, of: buffers.batch)
+    let spoken = batch.events.firstIndex { $0.dialect != upstream.dialect } ?? batch.events.count
+    if spoken < batch.events.count { leave(batch.events[spoken...], draft, lane, &events, &installs) }
+    guard spoken > 0 else {
+      hold(lane, dialect: batch.events[0].dialect)
+      return nil
     }
-    draft.sending.take(events.count)
+    if spoken < batch.events.count { batch.keepFirst(spoken) }
+    let filled = upstream.outgoing.fill(
+      body, from: batch, key: draft.sending.key, now: context.clock.now, bytesMax: upstream.limits.bytes)
+    if filled < batch.events.count {
+      leave(batch.events[filled...], draft, lane, &events, &installs)
+      batch.keepFirst(filled)
+    }
+    let cost = upstream.cost(events.count)
+    draft.sending.take(cost)
     draft.sending.sentAt = now
-    putOnRecord(draft.sending, events.count, installs)
+    putOnRecord(draft.sending, installs)
     nextFlight += 1
     lane.state.underWay.began(events.count, installs)
     return Flight(
-      id: nextFlight, lane: lane, buffers: buffers, events: events, installs: installs, kind: first.kind, began: now,
-      sending: draft.sending, attempts: draft.attempts + 1, serverFaults: draft.serverFaults, suspect: draft.suspect,
+      id: nextFlight, lane: lane, upstream: upstream, outlet: lane.outlet, buffers: draft.buffers, events: events,
+      installs: installs, kind: kind, began: now, sending: draft.sending, attempts: draft.attempts + 1,
+      unanswered: draft.unanswered, serverFaults: draft.serverFaults, suspect: draft.suspect,
       isDoubted: draft.isDoubted)
   }
 
+  /// Takes the last of what was picked out of the request again: it is sent next, by itself.
+  private func leave(
+    _ left: ArraySlice<StoredEvent>, _ draft: RequestDraft, _ lane: DeliveryLane, _ events: inout EventRanges,
+    _ installs: inout [UInt64: Int]?
+  ) {
+    let stored = draft.buffers.batch.events
+    let rest = events.select({ stored[$0].sequence }) { $0 >= left.startIndex }
+    lane.state.again.append(
+      Portion(
+        events: rest.sorted(), attempts: draft.attempts, unanswered: draft.unanswered,
+        serverFaults: draft.serverFaults, isDoubted: draft.isDoubted))
+    for event in left {
+      draft.sending.installs?.giveBack(event.index.installHash, 1)
+      let others = installs?[event.index.installHash, default: 1] ?? 1
+      installs?[event.index.installHash] = others > 1 ? others - 1 : nil
+    }
+    events = events.select({ stored[$0].sequence }) { $0 < left.startIndex }
+  }
+
   /// Has the record say what is sent before it is sent.
-  private func putOnRecord(_ sending: SendingKey, _ events: Int, _ installs: [UInt64: Int]?) {
+  private func putOnRecord(_ sending: SendingKey, _ installs: [UInt64: Int]?) {
     var isMissing = sending.isLeaseOverdrawn(at: now)
     for install in installs?.keys ?? [:].keys where sending.installs?.isOnRecord(install, adding: 0, at: now) == false {
       sending.installs?.putOnRecord(install)
@@ -128,15 +144,16 @@ extension UpstreamEngine {
 
   private func send(_ flight: Flight) {
     let lane = flight.lane
-    let configuration = context.configuration
+    let configuration = flight.upstream.configuration
+    let target = flight.upstream.outgoing.target(of: flight.buffers.batch, key: flight.sending.key)
     let request = HTTPClientRequest(
-      url: flight.kind == .event ? eventsURL : identifyURL,
-      headers: ["Content-Type: application/json", "X-Write-Key: \(flight.sending.key)"], body: flight.buffers.body,
+      url: configuration.base + target.path, headers: target.headers, body: flight.buffers.body,
       timeout: configuration.timeout, connectTimeout: configuration.connectTimeout, caFile: configuration.caFile)
     inFlight += 1
-    inFlightBytes += flight.buffers.body.count
+    flight.outlet.inFlight += 1
+    flight.outlet.inFlightBytes += flight.buffers.body.count
     lane.fullFrom = nil
-    show(lane, .until(flight.began + context.requestTimeMax))
+    show(lane, .until(flight.began + configuration.requestTimeMax))
     lane.tasks[flight.id] = Task {
       let result = await context.client.send(request)
       finish(flight, result)

@@ -11,9 +11,9 @@ import Records
 /// What a lane does next is decided by ``DeliveryState``; here it is done. A lane that waits holds no batch and no body:
 /// another try reads the same events from the log again, by their numbers.
 actor UpstreamEngine {
-  /// Requests under way over all lanes.
+  /// Requests under way over all lanes; each upstream has its share of them.
   static let inFlightMax = 64
-  /// Bytes of their bodies; one more is begun while they are fewer.
+  /// Bytes of their bodies; one more is begun while they are fewer than an upstream's share.
   static let inFlightBytesMax = 8 << 20
   /// Between two commits while events are being delivered.
   static let commitInterval: Duration = .milliseconds(500)
@@ -36,7 +36,11 @@ actor UpstreamEngine {
   }
 
   let context: UpstreamContext
-  var eventsURL, identifyURL: String
+  /// How events are sent: of most apps, and of those with an upstream of their own.
+  var usual: AppUpstream
+  var own: [String: AppUpstream]
+  /// Whose turn is next.
+  var order: UpstreamConfiguration.Order
   nonisolated let board = DeliveryBoard()
   nonisolated let waker = Waker()
   nonisolated var unownedExecutor: UnownedSerialExecutor { context.scheduler.asUnownedSerialExecutor() }
@@ -63,8 +67,12 @@ actor UpstreamEngine {
   var isDraining = false
   var isStopped = false
   var lanes: [Lane: DeliveryLane] = [:]
-  var queue = LaneQueue()
-  var sendingKeys: [String: SendingKey] = [:]
+  /// Every upstream that lanes send to, or sent to lately.
+  var outlets: [Outlet] = []
+  /// The one that comes next.
+  var nextOutlet = 0
+  /// How many of them are configured: each has its share of what may be under way.
+  var shares = 1
   /// For events that join a batch which holds others already.
   let scratch = EventBatch()
   /// Between two commits: the longer they take, the longer.
@@ -77,7 +85,6 @@ actor UpstreamEngine {
   var toldLately: Set<Told> = []
   var pool = BufferPool()
   var inFlight = 0
-  var inFlightBytes = 0
   var timers = DeadlineQueue<Timer>()
   /// With more timers than this, those that mean nothing any more are let go.
   var timersMax = timersMaxAtFirst
@@ -92,13 +99,14 @@ actor UpstreamEngine {
   /// When this life began.
   let began: ContinuousClock.Instant
   let deadLetterLines: RecordLines
-  /// Since when the upstream can't be reached.
-  var outageSince: ContinuousClock.Instant?
 
   init(context: UpstreamContext, opening: UpstreamOpening) {
     self.context = context
-    eventsURL = context.configuration.url(of: .events)
-    identifyURL = context.configuration.url(of: .identify)
+    let upstreams = context.upstreams
+    usual = AppUpstream(upstreams.usual, owner: nil)
+    own = AppUpstream.own(upstreams)
+    order = upstreams.usual.order
+    shares = upstreams.outlets
     lastLife = opening
     self.opening = opening
     record = opening.record
@@ -128,7 +136,7 @@ actor UpstreamEngine {
   /// What fails is tried again; nothing is sent before.
   func open() {
     guard !isOpen, !isStopped else { return }
-    if let hold = opening.hold {
+    if let hold = opening.wholeHold {
       context.logger.error("nothing is sent upstream", about: UpstreamContext.destination, ["reason": .text(hold)])
       board.change { $0.whole = (.held, hold) }
       return
@@ -150,6 +158,7 @@ actor UpstreamEngine {
     }
     isOpen = true
     board.change { $0.whole = nil }
+    tellHolds()
     restoreLanes()
     for lane in subscription.pendingLanes() { consider(lane) }
     timers.add(now + Self.limitsInterval, .limits)
@@ -162,21 +171,24 @@ actor UpstreamEngine {
     for waiting in record.lanes {
       let lane = lane(waiting.isReplayed ? .replayed(waiting.app) : .app(waiting.app), app: waiting.app)
       lane.state = DeliveryState(
-        restored: waiting, concurrency: context.configuration.concurrency, now: now, wallNow: context.clock.now)
+        restored: waiting, concurrency: lane.upstream.configuration.concurrency,
+        stepsAside: lane.upstream.stepsAside, now: now, wallNow: context.clock.now)
       lane.state.parked.runsMax = parkedLevel
       lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
       if waiting.isAsked, let key = context.keys.upstreamKey(ofApp: waiting.app) {
-        sendingKey(key).ask(lane.state.delay)
+        sendingKey(key, lane).ask(lane.state.delay)
       }
     }
   }
 
   func lane(_ place: Lane, app: String) -> DeliveryLane {
     if let lane = lanes[place] { return lane }
-    let lane = DeliveryLane(
-      place, app: app, state: DeliveryState(concurrency: context.configuration.concurrency))
+    let upstream = own[app] ?? usual
+    let state = DeliveryState(
+      concurrency: upstream.configuration.concurrency, stepsAside: upstream.stepsAside)
+    let lane = DeliveryLane(place, app: app, state: state, upstream, outlet(OutletID(upstream.configuration)))
     lane.state.parked.runsMax = parkedLevel
     lanes[place] = lane
     return lane
@@ -194,7 +206,7 @@ actor UpstreamEngine {
 
   /// Looks again at all lanes: one may have a key that had none, and one that waits may have another than it waits for.
   func keysChanged() {
-    for sending in sendingKeys.values {
+    for sending in allKeys {
       for lane in sending.waiters where context.keys.upstreamKey(ofApp: lane.app) != sending.key {
         lane.waitsFor = nil
       }
@@ -207,11 +219,7 @@ actor UpstreamEngine {
 
   /// Lets lanes send while there is room, and sets the timer.
   func pump() {
-    while isOpen, !isDraining, !isStopped, inFlight < Self.inFlightMax, inFlightBytes < Self.inFlightBytesMax,
-      let lane = nextInQueue()
-    {
-      launch(lane)
-    }
+    while isOpen, !isDraining, !isStopped, let lane = nextInQueue() { launch(lane) }
     if !flushes.isEmpty { checkFlushes() }
     commitIfDue()
     arm()
@@ -250,6 +258,7 @@ actor UpstreamEngine {
         context.deadLetters.enforceLimits()
         forgetIdleKeys()
         toldLately = []
+        lookAtHeld()
         timers.add(now + Self.limitsInterval, .limits)
       case .expiry: if expiryDue == entry.deadline { giveUpExpired() }
       case .stop: resumeIdleWaiters()

@@ -5,7 +5,8 @@ import Records
 
 /// What the upstream's destination keeps with its position, in one atomic write: the subscription's attachment.
 struct UpstreamRecord: Sendable, Equatable {
-  static let version = 1
+  /// Written when apps have upstreams of their own, of which older programs know nothing; else a record has version 1.
+  static let version = 2
 
   /// A lane that failed and hasn't succeeded since.
   struct LaneRecord: Sendable, Equatable {
@@ -19,8 +20,12 @@ struct UpstreamRecord: Sendable, Equatable {
     var wait: Duration
     /// Failed tries in a row: how far the doubling has come.
     var failures: Int
+    /// Those of them that were 429s.
+    var rateLimited = 0
     /// How often the oldest events were sent.
     var attempts: Int
+    /// And how often of that without an answer.
+    var unanswered = 0
     var state: DestinationStatus.State
     var detail: String
     /// Refusals of the key in a row, what was refused, and which key: its fingerprint.
@@ -41,6 +46,9 @@ struct UpstreamRecord: Sendable, Equatable {
 
   /// The upstream that the waiting events were accepted for; user and password left out.
   var url: String?
+  /// Of apps with an upstream of their own, or events that wait for one: which upstream the waiting events were accepted
+  /// for, by protocols' names. Of all others it is `url`.
+  var apps: [String: [String: String]] = [:]
   /// The instance that accepted them.
   var relay: String?
   var lanes: [LaneRecord] = []
@@ -51,15 +59,25 @@ struct UpstreamRecord: Sendable, Equatable {
   var deadLetters: FileMark?
 
   var json: JSONValue {
-    .object([
-      .init("version", JSONValue(Self.version)),
+    var members: [JSONValue.Member] = [
+      .init("version", JSONValue(apps.isEmpty ? 1 : Self.version)),
       .init("url", JSONValue(url)),
       .init("relay", JSONValue(relay)),
       .init("dead_letters", deadLetters?.json ?? .null),
       .init("lanes", .array(lanes.map(Self.json(of:)))),
       .init("keys", .array(keys.map(Self.json(of:)))),
       .init("ended_at_ms", endedAt.map { JSONValue($0.milliseconds) } ?? .null),
-    ])
+    ]
+    if !apps.isEmpty { members.append(.init("apps", Self.json(of: apps))) }
+    return .object(members)
+  }
+
+  private static func json(of apps: [String: [String: String]]) -> JSONValue {
+    .object(
+      apps.sorted { $0.key < $1.key }.map { app, urls in
+        JSONValue.Member(
+          app, .object(urls.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) }))
+      })
   }
 
   private static func json(of key: KeyRecord) -> JSONValue {
@@ -74,7 +92,8 @@ struct UpstreamRecord: Sendable, Equatable {
       "app": .string(lane.app), "replayed": .bool(lane.isReplayed), "asked": .bool(lane.isAsked),
       "retry_at": .string(lane.retryAt.description),
       "retry_at_ms": JSONValue(lane.retryAt.milliseconds), "wait_ms": JSONValue(lane.wait.milliseconds),
-      "failures": JSONValue(lane.failures), "attempts": JSONValue(lane.attempts),
+      "failures": JSONValue(lane.failures), "rate_limited": JSONValue(lane.rateLimited),
+      "attempts": JSONValue(lane.attempts), "unanswered": JSONValue(lane.unanswered),
       "state": .string(lane.state.rawValue), "detail": .string(lane.detail),
       "refusals": JSONValue(lane.refusals), "refused": JSONValue(lane.refused?.rawValue),
       "refused_key": JSONValue(lane.refusedKey),
@@ -99,6 +118,10 @@ struct UpstreamRecord: Sendable, Equatable {
     }
     url = json["url"]?.string
     relay = json["relay"]?.string
+    for app in Self.members(json["apps"]) {
+      let urls = Self.members(app.value).compactMap { entry in entry.value.string.map { (entry.key, $0) } }
+      if !urls.isEmpty { apps[app.key] = Dictionary(urls) { _, last in last } }
+    }
     deadLetters = json["dead_letters"].flatMap { FileMark($0) }
     endedAt = json["ended_at_ms"]?.integer(as: Int64.self).map { Timestamp(milliseconds: $0) }
     keys = (json["keys"]?.array ?? []).compactMap { key in
@@ -115,12 +138,18 @@ struct UpstreamRecord: Sendable, Equatable {
       return LaneRecord(
         app: app, isReplayed: lane["replayed"]?.bool ?? false, isAsked: lane["asked"]?.bool ?? false,
         retryAt: Timestamp(milliseconds: retryAt), wait: .milliseconds(wait), failures: failures,
+        rateLimited: max(0, lane["rate_limited"]?.integer(as: Int.self) ?? 0),
         attempts: max(0, lane["attempts"]?.integer(as: Int.self) ?? 0),
+        unanswered: max(0, lane["unanswered"]?.integer(as: Int.self) ?? 0),
         state: lane["state"]?.string.flatMap(DestinationStatus.State.init(rawValue:)) ?? .waiting,
         detail: lane["detail"]?.string ?? "", refusals: max(0, lane["refusals"]?.integer(as: Int.self) ?? 0),
         refused: lane["refused"]?.string.flatMap(RefusalBreaker.Cause.init(rawValue:)),
         refusedKey: lane["refused_key"]?.string)
     }
+  }
+
+  private static func members(_ json: JSONValue?) -> [JSONValue.Member] {
+    if case .object(let members)? = json { members } else { [] }
   }
 
   /// No wait is longer, whatever the record says.

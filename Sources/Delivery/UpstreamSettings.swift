@@ -1,12 +1,15 @@
 import Synchronization
 
-/// The upstream's configuration, which may change while the relay runs.
+/// The upstreams' configuration, which may change while the relay runs.
 final class UpstreamSettings: Sendable {
-  private let value: Mutex<UpstreamConfiguration>
+  private let value: Mutex<Upstreams>
 
-  init(_ configuration: UpstreamConfiguration) { value = Mutex(configuration) }
+  init(_ upstreams: Upstreams) { value = Mutex(upstreams) }
 
-  var current: UpstreamConfiguration { value.withLock { $0 } }
+  var current: Upstreams { value.withLock { $0 } }
 
-  func set(_ configuration: UpstreamConfiguration) { value.withLock { $0 = configuration } }
+  func set(_ upstreams: Upstreams) { value.withLock { $0 = upstreams } }
+
+  /// That of an app.
+  func configuration(of app: String) -> UpstreamConfiguration { value.withLock { $0[app] } }
 }

@@ -100,11 +100,15 @@ public protocol Subscription: AnyObject, Sendable {
 
   /// How many of the events owed bear a date before a moment: `occurred_at`, or when they were received for those that
   /// were clamped. Reads what it must from disk: not for every second. Nil from a log that can't tell.
-  func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int?
+  ///
+  /// - Parameter isWanted: which protocols' events are counted, by their numbers.
+  func pendingEvents(
+    datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool
+  ) throws(LogError) -> Int?
 
-  /// The earliest date of an event owed, as ``pendingEvents(datedBefore:)`` takes it; nil when none is owed, and from a log
+  /// The earliest date of an event owed, as ``pendingEvents(datedBefore:ofDialects:)`` takes it; nil when none is owed, and from a log
   /// that can't tell. Reads what it must from disk.
-  func earliestPendingDate() throws(LogError) -> Timestamp?
+  func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp?
 
   /// The numbers of the lane's events that are owed and dated before a moment, in ascending order: the first so many of
   /// them. Reads what it must from disk. None from a log that can't tell.
@@ -119,8 +123,10 @@ public protocol Subscription: AnyObject, Sendable {
 
 extension Subscription {
   public func behindBytes(_ lane: Lane) -> Int { 0 }
-  public func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? { nil }
-  public func earliestPendingDate() throws(LogError) -> Timestamp? { nil }
+  public func pendingEvents(
+    datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool
+  ) throws(LogError) -> Int? { nil }
+  public func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp? { nil }
   public func pendingNumbers(
     _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
   ) throws(LogError) -> [UInt64] { [] }

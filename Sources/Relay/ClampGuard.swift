@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 import EventsAPI
 import Observability
@@ -20,7 +21,14 @@ final class ClampGuard: Sendable {
   init(_ subscription: any Subscription, clock: WallClock, logger: Logger, period: Duration = ClampGuard.period) {
     self.clock = clock
     self.logger = logger
-    earliest = Remembered(nil, for: period) { try subscription.earliestPendingDate() }
+    earliest = Remembered(nil, for: period) {
+      try subscription.earliestPendingDate(ofDialects: Self.isClamped)
+    }
+  }
+
+  /// Whether the upstream of a protocol replaces times that are too old; of the others' events none is looked at.
+  static func isClamped(_ dialect: UInt8) -> Bool {
+    DialectRegistry.dialect(dialect)?.outgoing.habits.clampsTime ?? false
   }
 
   /// When the first of the waiting events is clamped if nothing moves; nil when none waits. As it was last known when what

@@ -58,8 +58,8 @@ final class Destinations: Sendable {
     upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
     clampGuard = ClampGuard(upstreamSubscription, clock: daemon.clock, logger: daemon.logger)
     upstream = UpstreamDestination(
-      configuration: UpstreamConfiguration(
-        configuration.upstream, url: url, adopts: daemon.options.adopts || daemon.options.standsIn,
+      upstreams: Upstreams(
+        configuration, standInURL: standInURL, adopts: daemon.options.adopts || daemon.options.standsIn,
         minute: fixed.minute),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
@@ -93,10 +93,13 @@ final class Destinations: Sendable {
   }
 
   /// Sends upstream as another configuration says. What waits for another upstream is held, as at a start.
-  func reconfigureUpstream(_ configuration: RelayConfiguration.Upstream) async {
+  ///
+  /// - Parameter change: what changes along with it, between two requests: the apps and their keys.
+  func reconfigureUpstream(
+    _ configuration: RelayConfiguration, with change: @escaping @Sendable () -> Void = {}
+  ) async {
     await upstream.reconfigure(
-      UpstreamConfiguration(
-        configuration, url: fixed.url ?? configuration.url, adopts: fixed.url != nil, minute: fixed.minute))
+      Upstreams(configuration, standInURL: fixed.url, adopts: fixed.url != nil, minute: fixed.minute), with: change)
   }
 
   /// Whether events of an app wait to go upstream.
@@ -108,7 +111,8 @@ final class Destinations: Sendable {
   ///
   /// - Throws: ``LogError`` when what waits can't be read.
   func clampRisk(at now: Timestamp) throws(LogError) -> Int {
-    try upstreamSubscription.pendingEvents(datedBefore: now - EventsLimits.pastMax + .seconds(86_400)) ?? 0
+    try upstreamSubscription.pendingEvents(
+      datedBefore: now - EventsLimits.pastMax + .seconds(86_400), ofDialects: ClampGuard.isClamped) ?? 0
   }
 
   var statuses: [DestinationStatus] { all.map(\.status) }
@@ -142,24 +146,6 @@ final class Destinations: Sendable {
       for destination in all { group.addTask { await destination.stop(until: deadline) } }
     }
     await client.shutdown()
-  }
-}
-
-extension UpstreamConfiguration {
-  /// - Parameter minute: how long the rate limit's minute is.
-  init(_ upstream: RelayConfiguration.Upstream, url: String, adopts: Bool, minute: Duration = .seconds(60)) {
-    self.init(
-      url: url, linger: upstream.linger, maxBatchEvents: upstream.maxBatchEvents, maxBatchBytes: upstream.maxBatchBytes,
-      timeout: upstream.timeout, connectTimeout: upstream.connectTimeout,
-      caFile: upstream.caFile.map { PEMSource($0.bytes) },
-      retry: Retry(initial: upstream.retry.initial, max: upstream.retry.max, jitter: upstream.retry.jitter),
-      rateLimit: RateLimit(
-        events: upstream.rateLimit.eventsPerMinute, eventsPerInstall: upstream.rateLimit.perInstallPerMinute,
-        margin: upstream.rateLimit.margin, window: minute),
-      concurrency: upstream.concurrency,
-      onRefusedKey: upstream.onRefusedKey == .hold ? .hold : .deadLetter,
-      onExpired: upstream.onExpired == .send ? .send : .deadLetter,
-      order: upstream.order == .arrival ? .arrival : .oldestFirst, adoptsWaitingEvents: adopts)
   }
 }
 

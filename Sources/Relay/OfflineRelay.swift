@@ -88,13 +88,11 @@ public final class OfflineRelay: Sendable {
   }
 
   private func upstreamMisfits(_ subscription: any Subscription) -> [String] {
-    let upstream = UpstreamConfiguration(configuration.upstream, url: configuration.upstream.url, adopts: false)
-    var sentences: [String] = []
-    let hold = UpstreamDestination.hold(
-      attachment: subscription.attachment, pendingEvents: subscription.pending.events,
-      relay: directory.instanceID, configuration: upstream)
-    if let hold { sentences.append(hold) }
     let names = Set(configuration.apps.map(\.name))
+    var sentences = UpstreamDestination.holds(
+      attachment: subscription.attachment, waiting: subscription.waitingByApp, relay: directory.instanceID,
+      upstreams: Upstreams(configuration)
+    ) { names.contains($0) }
     for lane in subscription.pendingLanes() {
       guard let app = lane.app, !names.contains(app), !app.hasPrefix("key-") else { continue }
       let waiting = subscription.pending(lane).events

@@ -1,6 +1,6 @@
 import Clocks
+import Dialects
 import EventLog
-import EventsAPI
 import Testing
 
 @testable import Delivery
@@ -10,7 +10,8 @@ struct DeliveryStateTests {
   private let now = ContinuousClock.now
   private let wallNow = Timestamp(milliseconds: 1_792_757_071_512)
   private let limits = BatchLimits(events: 100, bytes: 1 << 20)
-  private let schedule = RetrySchedule(jitter: 0)
+  private let upstream = DialectRegistry.usual.outgoing
+  private let delays = UpstreamConfiguration.Retry(jitter: 0).delays
 
   private func facts(_ pending: Int, lingerLeft: Duration = .seconds(1)) -> LaneFacts {
     LaneFacts(now: now, pendingEvents: pending, lingerUntil: now + lingerLeft)
@@ -46,7 +47,7 @@ struct DeliveryStateTests {
     var state = DeliveryState()
     state.wait(delay(.seconds(5)), from: now)
     var facts = facts(100)
-    facts.isKeyless = true
+    facts.isHeld = true
     #expect(state.decide(facts, limits) == .hold)
   }
 
@@ -60,7 +61,7 @@ struct DeliveryStateTests {
   func delayed() {
     var state = DeliveryState()
     state.again = [Portion(events: events(7), attempts: 1)]
-    _ = state.failed(schedule, retryAfter: nil, isRateLimited: false, roll: 0)
+    _ = state.failed(upstream, delays, retryAfter: nil, isRateLimited: false, roll: 0)
     state.wait(delay(.seconds(30)), from: now)
     var facts = facts(500)
     facts.skipsLinger = true
@@ -82,7 +83,7 @@ struct DeliveryStateTests {
   @Test("what was sent before a failure came neither ends its delay nor counts as one more")
   func oldNews() {
     var state = DeliveryState(concurrency: 8)
-    _ = state.failed(schedule, retryAfter: nil, isRateLimited: false, roll: 0)
+    _ = state.failed(upstream, delays, retryAfter: nil, isRateLimited: false, roll: 0)
     state.wait(delay(.seconds(30)), from: now)
     state.answered(now - .milliseconds(1))
     #expect(state.delay != nil)
@@ -146,13 +147,12 @@ struct DeliveryStateTests {
     "a base means the same with and without /v1 and slashes",
     arguments: ["http://a.test", "http://a.test/", "http://a.test/v1", "http://a.test/v1/", "http://a.test//"])
   func base(url: String) {
-    #expect(UpstreamConfiguration(url: url).url(of: .events) == "http://a.test/v1/events")
-    #expect(UpstreamConfiguration(url: url + "").url(of: .identify) == "http://a.test/v1/identify")
+    #expect(UpstreamConfiguration(url: url).base == "http://a.test")
   }
 
   @Test("a base keeps its own path")
   func basePath() {
-    #expect(UpstreamConfiguration(url: "http://a.test/in/v1/").url(of: .events) == "http://a.test/in/v1/events")
-    #expect(UpstreamConfiguration(url: "http://a.test/dev1").url(of: .events) == "http://a.test/dev1/v1/events")
+    #expect(UpstreamConfiguration(url: "http://a.test/in/v1/").base == "http://a.test/in")
+    #expect(UpstreamConfiguration(url: "http://a.test/dev1").base == "http://a.test/dev1")
   }
 }

@@ -10,6 +10,8 @@ final class FakeLog: Sendable {
     var event: StoredEvent
     var app: String
     var bytes: [UInt8]
+    /// Which request it came with.
+    var request: UInt64
   }
 
   struct Disk: Sendable {
@@ -39,7 +41,8 @@ final class FakeLog: Sendable {
   @discardableResult
   func append(
     _ text: String, app: String = "ios", kind: EventKind = .event, receivedAt: Timestamp,
-    flags: EventIndex.Flags = [], occurredAtOffset: Int = 0, install: UInt64 = 0, occurredAt: Timestamp? = nil
+    flags: EventIndex.Flags = [], occurredAtOffset: Int = 0, install: UInt64 = 0, occurredAt: Timestamp? = nil,
+    dialect: UInt8 = 0, request: UInt64? = nil
   ) -> UInt64 {
     state.withLock { state in
       let sequence = state.nextSequence
@@ -48,9 +51,10 @@ final class FakeLog: Sendable {
         idHigh: 0, idLow: 0, installHash: install, userHash: 0, length: text.utf8.count, nameOffset: 0,
         occurredAtOffset: occurredAtOffset, occurredAt: occurredAt ?? receivedAt, flags: flags)
       let event = StoredEvent(
-        sequence: sequence, index: index, kind: kind, dialect: 0, receivedAt: receivedAt, appIndex: 0, offset: 0)
+        sequence: sequence, index: index, kind: kind, dialect: dialect, receivedAt: receivedAt, appIndex: 0, offset: 0)
       state.count += 1
-      state.records[app, default: []].append(Record(event: event, app: app, bytes: Array(text.utf8)))
+      state.records[app, default: []].append(
+        Record(event: event, app: app, bytes: Array(text.utf8), request: request ?? sequence))
       return sequence
     }
   }
@@ -128,12 +132,14 @@ final class FakeSubscription: Subscription {
     state.withLock { $0.reads += 1 }
     guard let app = lane.app else { return nil }
     var bytes = 0
+    var request: UInt64 = 0
     var next: UInt64 = state.withLock { $0.cursors[app] ?? 0 }
     for record in open(app) where isWanted(record.event.sequence) {
       if record.event.sequence > limit.lastSequence || batch.events.count == limit.events { break }
       if !batch.events.isEmpty {
         if bytes + record.bytes.count + 1 > limit.bytes { break }
         if limit.separatesKinds, record.event.kind == .identify { break }
+        if limit.separatesRequests, record.request != request { break }
         // As a log lays events that came in one request.
         if batch.events.count % 10 != 0 {
           batch.reserve(1)
@@ -141,6 +147,7 @@ final class FakeSubscription: Subscription {
           batch.used += 1
         }
       }
+      request = record.request
       record.bytes.withUnsafeBytes { batch.append(record.event, app: app, bytes: $0) }
       bytes += record.bytes.count + 1
       next = record.event.sequence + 1

@@ -15,7 +15,9 @@ final class FakeUpstream: HTTPSending {
     var at: ContinuousClock.Instant
 
     var json: JSONValue? { try? JSONValue(parsing: body) }
-    /// The member `n` of each event.
+    /// The member `n` of each event, whether the body is a batch or one event.
+    var all: [Int] { json?["events"] == nil ? [json?["n"]?.integer()].compactMap(\.self) : numbers }
+    /// The member `n` of each event of a batch.
     var numbers: [Int] { (json?["events"]?.array ?? []).compactMap { $0["n"]?.integer() } }
   }
 

@@ -45,34 +45,8 @@ struct FileLogDeliveryTests {
     life.log.close()
   }
 
-  /// Stores one request's events.
   private func store(_ numbers: some Sequence<Int>, app: String, in life: Life) async {
-    var body: [UInt8] = Array(#"{"events":["#.utf8)
-    var events: [DraftEvent] = []
-    for number in numbers {
-      if !events.isEmpty { body.append(UInt8(ascii: ",")) }
-      let text = #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#
-      let index = EventIndex(
-        idHigh: 0, idLow: UInt64(number), installHash: UInt64(number % Self.installs), userHash: 0,
-        length: text.utf8.count, nameOffset: 0,
-        occurredAtOffset: 0, occurredAt: scene.simulation.wallClock.now, flags: [])
-      events.append(DraftEvent(index: index, offset: body.count))
-      body += text.utf8
-    }
-    let outcome = Fact<AppendOutcome?>(nil)
-    body.withUnsafeBytes { body in
-      events.withUnsafeBufferPointer { events in
-        life.log.append(
-          FrameDraft(
-            app: app, kind: .event, receivedAt: scene.simulation.wallClock.now, body: body, events: events)
-        ) { stored in outcome.change { $0 = stored } }
-      }
-    }
-    let stored = await outcome.wait { $0 != nil }
-    guard case .stored? = stored ?? nil else {
-      Issue.record("not stored: \(String(describing: stored))")
-      return
-    }
+    await scene.store(numbers, app: app, installs: Self.installs, in: life.log)
   }
 
   @Test("delivers what is stored, byte by byte and in order, over a restart")

@@ -84,7 +84,7 @@ struct LaneTests {
     await onEngine(engine) { engine in
       #expect(engine.pool.inUse == 0)
       #expect(engine.lanes.count == 100)
-      #expect(engine.inFlightBytes == 0)
+      #expect(engine.inFlight == 0 && engine.outlets.allSatisfy { $0.inFlight == 0 && $0.inFlightBytes == 0 })
     }
     scene.upstream.answers { .accepted($0) }
     scene.simulation.advance(by: .seconds(31))

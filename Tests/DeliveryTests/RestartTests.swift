@@ -183,11 +183,11 @@ struct RestartTests {
   @Test("refuses a record of a newer program, with both versions named")
   func newerRecord() async {
     scene.store([1])
-    scene.log.state.withLock { $0.disk.attachment = ["version": 2] }
+    scene.log.state.withLock { $0.disk.attachment = ["version": 3] }
     let life = await scene.start()
     #expect(life.status.state == .held)
-    #expect(life.status.detail?.contains("version 2") == true)
-    #expect(life.status.detail?.contains("knows 1") == true)
+    #expect(life.status.detail?.contains("version 3") == true)
+    #expect(life.status.detail?.contains("knows 2") == true)
     #expect(scene.upstream.sent.isEmpty)
   }
 

@@ -82,8 +82,9 @@ struct RetryAfterTests {
     loop.start()
     let subscription = FakeSubscription(scene.log)
     let destination = UpstreamDestination(
-      configuration: UpstreamConfiguration(
-        url: "http://127.0.0.1:\(server.port)", linger: .zero, retry: .init(jitter: 0)), subscription: subscription,
+      upstreams: Upstreams(
+        usual: UpstreamConfiguration(
+          url: "http://127.0.0.1:\(server.port)", linger: .zero, retry: .init(jitter: 0))), subscription: subscription,
       client: loop, scheduler: loop, keys: scene.keys,
       deadLetters: DeadLetterStore(directory: scene.deadLetterDirectory, logger: scene.logger), relay: "test-relay",
       metrics: scene.metrics, logger: scene.logger)

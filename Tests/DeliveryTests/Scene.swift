@@ -1,6 +1,7 @@
 import Clocks
 import DeadLetters
 import EventLog
+import JSON
 import Observability
 import Records
 import Synchronization
@@ -47,23 +48,26 @@ final class Scene: Sendable {
   var deadLetterDirectory: String { directory.file("dead-letters") }
 
   func start(
-    _ configuration: UpstreamConfiguration = Scene.configuration(), system: FileSystem = .system
+    _ configuration: UpstreamConfiguration = Scene.configuration(), byApp: [String: UpstreamConfiguration] = [:],
+    system: FileSystem = .system, roll: Double = 0
   ) async -> Life {
     let subscription = FakeSubscription(log)
     return Life(
-      destination: await start(over: subscription, configuration, system: system), subscription: subscription)
+      destination: await start(over: subscription, configuration, byApp: byApp, system: system, roll: roll),
+      subscription: subscription)
   }
 
   /// Starts a destination on whatever log the subscription is of.
   func start(
     over subscription: any Subscription, _ configuration: UpstreamConfiguration = Scene.configuration(),
-    system: FileSystem = .system
+    byApp: [String: UpstreamConfiguration] = [:], system: FileSystem = .system, roll: Double = 0
   ) async -> UpstreamDestination {
     let destination = UpstreamDestination(
-      configuration: configuration, subscription: subscription, client: upstream, scheduler: simulation, keys: keys,
+      upstreams: Upstreams(usual: configuration, byApp: byApp), subscription: subscription, client: upstream,
+      scheduler: simulation, keys: keys,
       deadLetters: DeadLetterStore(
         directory: deadLetterDirectory, clock: simulation.wallClock, logger: logger, system: system),
-      relay: "test-relay", metrics: metrics, logger: logger, clock: simulation.wallClock, roll: { 0 })
+      relay: "test-relay", metrics: metrics, logger: logger, clock: simulation.wallClock, roll: { roll })
     destination.start()
     await simulation.settleNext()
     return destination
@@ -106,12 +110,13 @@ final class Scene: Sendable {
   /// Stores events that carry these numbers, received now unless told, and dated then unless told.
   func store(
     _ numbers: some Sequence<Int>, app: String = "ios", install: UInt64 = 0, receivedAt: Timestamp? = nil,
-    occurredAt: Timestamp? = nil
+    occurredAt: Timestamp? = nil, dialect: UInt8 = 0, request: UInt64? = nil
   ) {
     for number in numbers {
       log.append(
         #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#, app: app,
-        receivedAt: receivedAt ?? simulation.wallClock.now, install: install, occurredAt: occurredAt)
+        receivedAt: receivedAt ?? simulation.wallClock.now, install: install, occurredAt: occurredAt, dialect: dialect,
+        request: request)
     }
   }
 
@@ -142,6 +147,19 @@ extension UpstreamEngine {
     timerTask?.cancel()
     context.deadLetters.close(UpstreamContext.destination)
     waker.wake()
+  }
+}
+
+extension UpstreamDestination {
+  func reconfigure(_ usual: UpstreamConfiguration) async { await reconfigure(Upstreams(usual: usual)) }
+}
+
+extension UpstreamOpening {
+  /// Of a relay whose apps all have the usual upstream.
+  init(attachment: JSONValue?, pendingEvents: Int, relay: String, configuration: UpstreamConfiguration) {
+    self.init(
+      attachment: attachment, waiting: pendingEvents > 0 ? ["ios": pendingEvents] : [:], relay: relay,
+      upstreams: Upstreams(usual: configuration))
   }
 }
 

@@ -106,9 +106,10 @@ struct WireTests {
     loop.start()
     let subscription = FakeSubscription(scene.log)
     let destination = UpstreamDestination(
-      configuration: UpstreamConfiguration(
-        url: "http://127.0.0.1:\(port)", linger: .milliseconds(1),
-        retry: .init(initial: .milliseconds(20), max: .milliseconds(20))), subscription: subscription, client: loop,
+      upstreams: Upstreams(
+        usual: UpstreamConfiguration(
+          url: "http://127.0.0.1:\(port)", linger: .milliseconds(1),
+          retry: .init(initial: .milliseconds(20), max: .milliseconds(20)))), subscription: subscription, client: loop,
       scheduler: loop, keys: scene.keys,
       deadLetters: DeadLetterStore(directory: scene.deadLetterDirectory, logger: scene.logger), relay: "test-relay",
       metrics: scene.metrics, logger: scene.logger)

@@ -11,7 +11,7 @@ final class DatedSubscription: Subscription {
 
   init(_ earliest: Timestamp?) { self.earliest = Fact(earliest) }
 
-  func earliestPendingDate() throws(LogError) -> Timestamp? {
+  func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp? {
     if fails.value { throw LogError("the disk is gone") }
     return earliest.value
   }

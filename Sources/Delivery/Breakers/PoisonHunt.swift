@@ -14,6 +14,10 @@
 ///
 /// While nothing passes, the suspects and what follows them are tried in turn, so that poisonous first events can't make an
 /// outage last; only what fails while others pass is given up. A suspect may be overtaken by later events of its install.
+///
+/// Where a protocol has its upstream's faults step aside, a request does so as it is, is never halved nor given up, and is tried
+/// again when its own delay is over. Nothing of its installs overtakes it. Since nothing is lost by it, what follows while nothing
+/// passes steps aside at its first fault, so that many such requests in a row hold the others no longer than an outage would.
 struct PoisonHunt: Sendable, Equatable {
   /// A single event that failed alone.
   struct Suspect: Sendable, Equatable {
@@ -22,8 +26,13 @@ struct PoisonHunt: Sendable, Equatable {
     var faults = 1
     /// Something of its lane has passed since.
     var othersPassed = false
+    /// Of which nothing else goes meanwhile; none: it may be overtaken.
+    var installs: Set<UInt64> = []
 
-    init(portion: Portion) { self.portion = portion }
+    init(portion: Portion, installs: Set<UInt64> = []) {
+      self.portion = portion
+      self.installs = installs
+    }
 
     var number: UInt64 { portion.events.first ?? 0 }
 
@@ -49,31 +58,55 @@ struct PoisonHunt: Sendable, Equatable {
 
   static let faultsMin = 3
   static let suspectsMax = 16
+  /// And of those that are never given up.
+  static let asideMax = 256
 
   /// Those that may be tried.
   private(set) var suspects: [Suspect] = []
   private var held: [Held] = []
   /// Something has passed since the last suspect stepped aside.
-  private var hasPassed = true
+  private(set) var hasPassed = true
   /// Faults of others since then, while nothing passed.
   private var faultsSince = 0
   private var isSuspectsTurn = false
 
-  var isActive: Bool { events > 0 }
-  var events: Int { suspects.count + held.count }
+  var isActive: Bool { count > 0 }
+  var count: Int { suspects.count + held.count }
+  var events: Int {
+    suspects.reduce(0) { $0 + $1.portion.events.count } + held.reduce(0) { $0 + $1.suspect.portion.events.count }
+  }
+
+  /// Installs of which nothing may go but a suspect.
+  var installs: Set<UInt64> {
+    var all: Set<UInt64> = []
+    for suspect in suspects { all.formUnion(suspect.installs) }
+    for entry in held { all.formUnion(entry.suspect.installs) }
+    return all
+  }
 
   /// The upstream failed with a portion; its count of faults includes this one.
-  mutating func fault(_ portion: Portion) -> Step {
+  ///
+  /// - Parameter whole: the installs of one that steps aside as it is; nil: a portion of several events is halved.
+  mutating func fault(_ portion: Portion, whole: Set<UInt64>? = nil) -> Step {
     isSuspectsTurn = isActive
+    if let whole { return stepAside(portion, whole) }
     guard portion.serverFaults >= Self.faultsMin else { return .again }
     if !hasPassed {
       faultsSince += 1
       guard faultsSince >= Self.faultsMin else { return .again }
     }
-    guard portion.events.count > 1 || events < Self.suspectsMax else { return .again }
+    guard portion.events.count > 1 || count < Self.suspectsMax else { return .again }
     faultsSince = 0
     if portion.events.count > 1 { return .halve }
     suspects.append(Suspect(portion: portion))
+    hasPassed = false
+    return .stepAside
+  }
+
+  private mutating func stepAside(_ portion: Portion, _ installs: Set<UInt64>) -> Step {
+    let isOneOfMany = isActive && !hasPassed
+    guard portion.serverFaults >= Self.faultsMin || isOneOfMany, count < Self.asideMax else { return .again }
+    suspects.append(Suspect(portion: portion, installs: installs))
     hasPassed = false
     return .stepAside
   }
@@ -90,6 +123,14 @@ struct PoisonHunt: Sendable, Equatable {
     }
     suspects.append(suspect)
     return .stepAside
+  }
+
+  /// The upstream failed with a suspect that is never given up, while others passed: it is tried again, no sooner than then.
+  mutating func failedAlone(_ suspect: Suspect, until moment: ContinuousClock.Instant) {
+    isSuspectsTurn = false
+    var suspect = suspect
+    suspect.othersPassed = false
+    held.append(Held(suspect: suspect, until: moment))
   }
 
   /// Puts a suspect back whose try said nothing about it.

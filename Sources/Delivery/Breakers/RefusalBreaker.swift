@@ -10,6 +10,8 @@ import EventsAPI
 /// | a probe | it is put back; the next comes after the same wait | |
 /// | any other answer of the API, another key | it closes | |
 ///
+/// Where the protocol wants that, the first refusal opens the breaker, and nothing of it goes to the dead letters.
+///
 /// | refused | probes |
 /// |---|---|
 /// | 401, and a 403 that isn't the quota | every minute |
@@ -49,11 +51,18 @@ struct RefusalBreaker: Sendable, Equatable {
 
   var isOpen: Bool { refusals >= Self.opensAfter }
 
-  mutating func refused(_ cause: Cause, holds: Bool, wallNow: Timestamp) -> Step {
+  /// - Parameters:
+  ///   - holds: what waits is held; else each refused batch goes to the dead letters.
+  ///   - atOnce: from the first refusal on.
+  mutating func refused(_ cause: Cause, holds: Bool, atOnce: Bool = false, wallNow: Timestamp) -> Step {
     self.cause = cause
     guard holds else {
       refusals = 1
       return .deadLetter
+    }
+    if atOnce {
+      refusals = Self.opensAfter
+      return .putBack(wait: Self.wait(cause, wallNow))
     }
     let wasOpen = isOpen
     refusals = min(refusals + 1, Self.opensAfter)

@@ -17,6 +17,8 @@ struct ConcurrencyControl: Sendable {
 
   /// After requests got in one another's way, so many answers go by before it is tried again.
   static let pauseLength = 256
+  /// After nothing was found to go beside what is under way.
+  static let shortPause = 16
   /// After so many answers the best time is found anew.
   static let leastAnswers = 2000
   static let waitingLow = 1.0
@@ -59,6 +61,13 @@ struct ConcurrencyControl: Sendable {
   mutating func conflicted() {
     limit = 1
     pause = Self.pauseLength
+    answers = 0
+  }
+
+  /// None of those looked at could go beside so many under way: more are tried again soon.
+  mutating func crowded(_ underWay: Int) {
+    limit = min(max(1, underWay), most)
+    pause = Self.shortPause
     answers = 0
   }
 }

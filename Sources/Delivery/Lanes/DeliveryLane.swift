@@ -13,6 +13,9 @@ final class DeliveryLane {
 
   let app: String
   let lane: Lane
+  /// How its events are sent, and where.
+  var upstream: AppUpstream
+  var outlet: Outlet
   var state: DeliveryState
   /// It waits for its turn to send.
   var isQueued = false
@@ -30,6 +33,8 @@ final class DeliveryLane {
   var needsRewind = false
   /// The app had no key when the lane last tried.
   var isKeyless = false
+  /// The protocol of its next events, which isn't the one that the app speaks; nil: they may go.
+  var heldDialect: UInt8?
   /// When the oldest events have lingered enough; nil: not looked at since the last batch.
   var lingerUntil: ContinuousClock.Instant?
   /// With so many events it is worth reading whether the batch is full by its bytes.
@@ -48,9 +53,11 @@ final class DeliveryLane {
 
   var isWaitingForKey: Bool { waitsFor != nil }
 
-  init(_ lane: Lane, app: String, state: DeliveryState) {
+  init(_ lane: Lane, app: String, state: DeliveryState, _ upstream: AppUpstream, _ outlet: Outlet) {
     self.app = app
     self.lane = lane
+    self.upstream = upstream
+    self.outlet = outlet
     self.state = state
   }
 }

@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 import EventsAPI
 
@@ -6,6 +7,8 @@ import EventsAPI
 struct DeliveryState: Sendable {
   /// Failed tries in a row: how far the doubling of the delay has come.
   private(set) var failures = 0
+  /// Those of them that were told to wait: 429s.
+  private(set) var rateLimited = 0
   private(set) var delay: LaneDelay?
   /// When the delay was set: answers to what was sent before say nothing about it.
   private var delayedAt: ContinuousClock.Instant?
@@ -17,18 +20,25 @@ struct DeliveryState: Sendable {
   var rateHunt = RateHunt()
   var breaker = RefusalBreaker()
   var concurrency: ConcurrencyControl
-  /// How often the oldest events were sent before a restart.
-  private var restoredAttempts = 0
+  /// A request that fails steps aside as it is: others go on beside it, whatever they are.
+  var stepsAside = false
+  /// How often the oldest events were sent before a restart, and how often without an answer.
+  private var restored = (attempts: 0, unanswered: 0)
 
-  init(concurrency: Int = 1) { self.concurrency = ConcurrencyControl(most: concurrency) }
+  init(concurrency: Int = 1, stepsAside: Bool = false) {
+    self.concurrency = ConcurrencyControl(most: concurrency)
+    self.stepsAside = stepsAside
+  }
 
   /// Takes up what a lane knew before a restart.
   init(
-    restored record: UpstreamRecord.LaneRecord, concurrency: Int = 1, now: ContinuousClock.Instant, wallNow: Timestamp
+    restored record: UpstreamRecord.LaneRecord, concurrency: Int = 1, stepsAside: Bool = false,
+    now: ContinuousClock.Instant, wallNow: Timestamp
   ) {
-    self.init(concurrency: concurrency)
+    self.init(concurrency: concurrency, stepsAside: stepsAside)
     failures = record.failures
-    restoredAttempts = record.attempts
+    rateLimited = min(record.rateLimited, record.failures)
+    restored = (record.attempts, record.unanswered)
     delay = LaneDelay(restored: record, now: now, wallNow: wallNow)
     delayedAt = now
     breaker = RefusalBreaker(refusals: record.refusals, cause: record.refused)
@@ -45,28 +55,30 @@ struct DeliveryState: Sendable {
 
   /// How many requests may be under way. What is sent again, and whatever finds something out, goes alone.
   var requestsMax: Int {
-    failures > 0 || !again.isEmpty || poison.isActive || rateHunt.isActive || breaker.refusals > 0
-      ? 1 : concurrency.limit
+    failures > 0 || !again.isEmpty || findsPoison || rateHunt.isActive || breaker.refusals > 0 ? 1 : concurrency.limit
   }
+
+  /// Where others go on beside a suspect, nothing is to be found out once something has passed it.
+  private var findsPoison: Bool { poison.isActive && !(stepsAside && poison.hasPassed) }
 
   /// What is next.
   ///
   /// | first that holds | next |
   /// |---|---|
   /// | nothing waits | nothing |
-  /// | its app has no key | hold |
+  /// | its app has no key, or its events are for another upstream | hold |
   /// | a delay runs | wait for its end |
   /// | as many requests are under way as may be, or one that isn't known by its installs | wait for an answer |
   /// | a suspect is due | send it alone |
   /// | something is to be sent again | send that |
   /// | an install that was parked may go on | send |
   /// | nothing more may be read | wait for the next install that is over its limit, or an answer |
-  /// | another try; enough for a full batch; the linger is over or skipped | send |
+  /// | another try; enough for a batch; the linger is over or skipped | send |
   /// | full by its bytes, perhaps, and nothing else is on its way | read, and send if so |
   /// | otherwise | wait for the linger's end |
   mutating func decide(_ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
     guard facts.pendingEvents > 0 else { return underWay.requests == 0 ? .nothing : .waitForAnswer }
-    if facts.isKeyless { return .hold }
+    if facts.isHeld { return .hold }
     if let delay, facts.now < delay.until { return .wait(until: delay.until) }
     if underWay.requests >= requestsMax || underWay.hasUnknown { return .waitForAnswer }
     let unread = facts.pendingEvents - held
@@ -84,8 +96,8 @@ struct DeliveryState: Sendable {
   }
 
   private func decideOnward(_ unread: Int, _ facts: LaneFacts, _ limits: BatchLimits) -> LaneDecision {
-    let isFull = unread >= limits.events || facts.skipsLinger || facts.now >= facts.lingerUntil
-    if restoredAttempts > 0 || failures > 0 || isFull { return .send(.onward) }
+    let isFull = unread >= limits.goesWith || facts.skipsLinger || facts.now >= facts.lingerUntil
+    if restored.attempts > 0 || failures > 0 || isFull { return .send(.onward) }
     if unread >= facts.fullFrom, holdsNothing { return .sendIfFull }
     return .wait(until: min(facts.lingerUntil, nextDue ?? facts.lingerUntil))
   }
@@ -94,9 +106,9 @@ struct DeliveryState: Sendable {
   var nextDue: ContinuousClock.Instant? { [parked.nextDue, poison.nextDue].compactMap(\.self).min() }
 
   /// How often events that are read now were sent before: once after a restart it is more than never.
-  mutating func takeRestoredAttempts() -> Int {
-    defer { restoredAttempts = 0 }
-    return restoredAttempts
+  mutating func takeRestoredAttempts() -> (attempts: Int, unanswered: Int) {
+    defer { restored = (0, 0) }
+    return restored
   }
 
   /// The upstream has answered for a request, and not with a failure.
@@ -104,7 +116,12 @@ struct DeliveryState: Sendable {
   /// - Parameter began: when the request was sent. The delay stays when it was set since then.
   mutating func answered(_ began: ContinuousClock.Instant) {
     guard isNews(began) else { return }
+    forgetFailures()
+  }
+
+  private mutating func forgetFailures() {
     failures = 0
+    rateLimited = 0
     delay = nil
     delayedAt = nil
   }
@@ -115,17 +132,25 @@ struct DeliveryState: Sendable {
   /// The try failed: counts it, and says how long to wait before the next.
   ///
   /// - Parameters:
-  ///   - schedule: the configured one; how far it has come is the lane's own.
+  ///   - protocol: says how long, by how many tries have failed.
+  ///   - delays: the configured ones.
   ///   - roll: a random number from 0 up to 1.
   mutating func failed(
-    _ schedule: RetrySchedule, retryAfter: RetryAfter?, isRateLimited: Bool, roll: Double
+    _ protocol: any OutgoingDialect, _ delays: RetryDelays, retryAfter: RetryAfter?, isRateLimited: Bool, roll: Double
   ) -> Duration {
-    var schedule = schedule
-    schedule.failures = failures
-    defer { failures = schedule.failures }
+    failures = min(failures + 1, Self.failuresMax)
+    if isRateLimited { rateLimited = min(rateLimited + 1, failures) }
     concurrency.failed()
-    return schedule.delay(retryAfter: retryAfter, isRateLimited: isRateLimited, roll: roll)
+    return `protocol`.wait(after: tries(retryAfter, isRateLimited, roll), delays)
   }
+
+  /// The tries that have failed in a row.
+  func tries(_ asked: RetryAfter?, _ isRateLimited: Bool, _ roll: Double) -> FailedTries {
+    FailedTries(
+      count: max(1, failures), rateLimited: rateLimited, isRateLimited: isRateLimited, asked: asked, roll: roll)
+  }
+
+  private static let failuresMax = 1_000_000
 
   mutating func wait(_ delay: LaneDelay, from now: ContinuousClock.Instant) {
     self.delay = delay
@@ -135,18 +160,14 @@ struct DeliveryState: Sendable {
   /// There is another key: what the old one was refused for is over.
   mutating func closeBreaker() {
     breaker.close()
-    failures = 0
-    delay = nil
-    delayedAt = nil
+    forgetFailures()
   }
 
   /// Nothing of the lane waits: there is nothing to try again. Refusals in a row are counted on.
   mutating func rest() {
     forgetHeld()
-    failures = 0
-    delay = nil
-    delayedAt = nil
-    restoredAttempts = 0
+    forgetFailures()
+    restored = (0, 0)
   }
 
   /// What was read and not settled is read again: forgets all of it.
@@ -162,7 +183,8 @@ struct DeliveryState: Sendable {
     guard let delay else { return nil }
     return UpstreamRecord.LaneRecord(
       app: app, isReplayed: lane.isReplayed, isAsked: delay.isAsked, retryAt: delay.retryAt, wait: delay.length,
-      failures: failures, attempts: again.last?.attempts ?? restoredAttempts, state: delay.state, detail: delay.detail,
+      failures: failures, rateLimited: rateLimited, attempts: again.last?.attempts ?? restored.attempts,
+      unanswered: again.last?.unanswered ?? restored.unanswered, state: delay.state, detail: delay.detail,
       refusals: breaker.refusals, refused: breaker.cause)
   }
 }
@@ -172,4 +194,13 @@ struct BatchLimits: Sendable, Equatable {
   var events: Int
   /// Bytes of a request's body.
   var bytes: Int
+  /// With so many waiting, it goes.
+  var goesWith: Int
+
+  /// - Parameter goesWith: nil: a full one goes.
+  init(events: Int, bytes: Int, goesWith: Int? = nil) {
+    self.events = events
+    self.bytes = bytes
+    self.goesWith = min(goesWith ?? events, events)
+  }
 }

@@ -12,15 +12,15 @@ struct LaneFacts: Sendable {
   var fullFrom = Int.max
   /// Somebody flushes, or the destination is stopping.
   var skipsLinger = false
-  /// The app is gone from the configuration, or its key is.
-  var isKeyless = false
+  /// Somebody has to change something first: the app has no key, or its events are not for this upstream.
+  var isHeld = false
 }
 
 /// What a lane does next.
 enum LaneDecision: Sendable, Equatable {
   /// It has nothing: it can be forgotten unless a delay or a count must be remembered.
   case nothing
-  /// Nothing until somebody gives the app a key.
+  /// Nothing until somebody changes something.
   case hold
   /// Nothing before this moment.
   case wait(until: ContinuousClock.Instant)

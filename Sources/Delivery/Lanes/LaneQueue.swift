@@ -21,6 +21,11 @@ struct LaneQueue {
     return lane
   }
 
+  mutating func remove(_ lane: DeliveryLane) {
+    lanes = lanes[head...].filter { $0 !== lane }
+    head = 0
+  }
+
   /// Takes out the lane that comes first by a measure: looks at all of them.
   mutating func popLeast<Measure: Comparable>(_ measure: (DeliveryLane) -> Measure) -> DeliveryLane? {
     guard let at = (head..<lanes.count).min(by: { measure(lanes[$0]) < measure(lanes[$1]) }) else { return nil }

@@ -1,4 +1,5 @@
-/// How many events of one key may go upstream now. Shared by all lanes that send with the key.
+/// How many events of one key may go upstream now. Shared by all lanes that send with the key. (Where the upstream counts requests,
+/// read requests for events.)
 ///
 /// What was sent must be known after a crash too. So from half of the limit on, the record on disk is ahead of what is
 /// sent: it counts a *lease* of events as sent before they are, and whoever would send more than that writes it anew

@@ -1,6 +1,6 @@
 /// What an upstream allows for one key, and how much of it is used.
 public struct RateLimit: Sendable, Equatable {
-  /// Events of the key in any window; 0: no limit.
+  /// Events of the key in any window, or requests where the protocol counts those; 0: no limit.
   public var events: Int
   /// Events of one install of the key in any window; 0: no limit.
   public var eventsPerInstall: Int

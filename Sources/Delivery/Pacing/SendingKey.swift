@@ -7,7 +7,9 @@ import Clocks
 final class SendingKey {
   let key: String
   /// What stands for the key on record.
-  let id: String
+  var id: String
+  /// The app whose own upstream it is for; nil: the usual one.
+  var owner: String?
   /// Nil without a limit.
   var budget: KeyBudget?
   /// Nil without a limit, until an install is found that the upstream limits.
@@ -16,7 +18,7 @@ final class SendingKey {
   var asked: LaneDelay?
   /// Who waits for the budget.
   var waiters: [DeliveryLane] = []
-  /// Events of requests without an answer.
+  /// Events of requests without an answer, or requests, as the limit counts.
   private(set) var underWay = 0
   /// Somebody is about to send: the next record leases events to the key.
   var wantsLease = false
@@ -26,14 +28,15 @@ final class SendingKey {
   var partFrom: ContinuousClock.Instant?
   /// When the last request went out.
   var sentAt: ContinuousClock.Instant?
-  private var window: Duration
+  private(set) var limit: RateLimit
+  private var window: Duration { limit.window }
   /// Until then what was sent counts with the upstream, whether it is counted here or not.
   private var countsUntil: ContinuousClock.Instant?
 
-  init(_ key: String, limit: RateLimit) {
+  init(_ key: String, id: String? = nil, limit: RateLimit) {
     self.key = key
-    id = KeyFingerprint.of(key)
-    window = limit.window
+    self.id = id ?? KeyFingerprint.of(key)
+    self.limit = limit
     budget = limit.keyMax.map { KeyBudget(most: $0, window: limit.window) }
     installs = limit.installMax.map { InstallBudgets(most: $0, window: limit.window) }
   }
@@ -45,7 +48,7 @@ final class SendingKey {
   ) {
     self.key = key
     id = record.key
-    window = limit.window
+    self.limit = limit
     budget = limit.keyMax.map { KeyBudget(most: $0, window: limit.window, usedBefore: record.used, until: end) }
     installs = limit.installMax.map {
       InstallBudgets(
@@ -74,7 +77,7 @@ final class SendingKey {
   /// Where nobody counted, the key's limit is taken for used up for one window, an install's for half used.
   func change(to limit: RateLimit, at now: ContinuousClock.Instant) {
     let end = now + limit.window
-    window = limit.window
+    self.limit = limit
     if let most = limit.keyMax {
       if budget == nil {
         budget = KeyBudget(most: most, window: limit.window, usedBefore: most, until: end)

@@ -5,17 +5,17 @@ import HTTPClient
 /// Makes a request's body of events as they lie in memory: `{"events":[…]}`, each event byte by byte as it came.
 ///
 /// The one change ever made: a clamped event's `occurred_at` becomes the moment the relay received it.
-public enum BatchBody {
+enum BatchBody {
   private static let opening: StaticString = #"{"events":["#
   private static let closing: StaticString = "]}"
   private static let comma = UInt8(ascii: ",")
   /// Bytes of the frame around the events.
-  public static let frameBytes = opening.utf8CodeUnitCount + closing.utf8CodeUnitCount
+  static let frameBytes = opening.utf8CodeUnitCount + closing.utf8CodeUnitCount
 
   /// Fills the body with the batch's first events: all of them, unless the moments put in made them too many bytes.
   ///
   /// - Returns: how many events went in; at least one, however large.
-  public static func fill(_ body: RequestBody, from batch: EventBatch, bytesMax: Int) -> Int {
+  static func fill(_ body: RequestBody, from batch: EventBatch, bytesMax: Int) -> Int {
     body.removeAll()
     append(opening, to: body)
     let source = UnsafeRawBufferPointer(batch.bytes)
@@ -49,7 +49,7 @@ public enum BatchBody {
   }
 
   /// Fills the body with the one event of the batch, without a frame.
-  public static func fill(_ body: RequestBody, withOnly event: StoredEvent, of batch: EventBatch) {
+  static func fill(_ body: RequestBody, withOnly event: StoredEvent, of batch: EventBatch) {
     body.removeAll()
     body.append(batch.bytes(of: event))
   }

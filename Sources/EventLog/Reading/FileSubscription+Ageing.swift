@@ -1,12 +1,14 @@
 import Clocks
 
 extension FileSubscription {
-  func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? {
-    try catalog.lookThrough { () throws(LogError) in try countPending(datedBefore: moment) }
+  func pendingEvents(
+    datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool
+  ) throws(LogError) -> Int? {
+    try catalog.lookThrough { () throws(LogError) in try countPending(datedBefore: moment, isWanted) }
   }
 
-  func earliestPendingDate() throws(LogError) -> Timestamp? {
-    try catalog.lookThrough { () throws(LogError) in try findEarliestDate() }
+  func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp? {
+    try catalog.lookThrough { () throws(LogError) in try findEarliestDate(isWanted) }
   }
 
   func pendingNumbers(
@@ -15,7 +17,9 @@ extension FileSubscription {
     try catalog.lookThrough { () throws(LogError) in try findNumbers(lane, datedBefore: moment, atMost: limit) }
   }
 
-  private func countPending(datedBefore moment: Timestamp) throws(LogError) -> Int {
+  private func countPending(
+    datedBefore moment: Timestamp, _ isWanted: (UInt8) -> Bool
+  ) throws(LogError) -> Int {
     let owed = monitor.withLock {
       drain()
       return lanes.values.filter { $0.pending > 0 }.map { (app: $0.app, marks: $0.marks) }
@@ -27,13 +31,13 @@ extension FileSubscription {
         guard let share = catalog.share(of: lane.app, in: segment), share.last > lane.marks.low,
           share.occurredAt.earliest < moment || share.receivedAt.earliest < moment
         else { continue }
-        try forEachDate(lane.marks, in: segment, &cursor) { _, date in if date < moment { count += 1 } }
+        try forEachDate(lane.marks, in: segment, &cursor, isWanted) { _, date in if date < moment { count += 1 } }
       }
     }
     return count
   }
 
-  private func findEarliestDate() throws(LogError) -> Timestamp? {
+  private func findEarliestDate(_ isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp? {
     let owed = monitor.withLock {
       drain()
       return lanes.values.filter { $0.pending > 0 }.map { (app: $0.app, marks: $0.marks) }
@@ -50,7 +54,7 @@ extension FileSubscription {
     for place in places.sorted(by: { $0.bound < $1.bound }) {
       if let earliest, place.bound >= earliest { break }
       var cursor = DirectoryCursor(app: owed[place.lane].app)
-      try forEachDate(owed[place.lane].marks, in: place.segment, &cursor) { _, date in
+      try forEachDate(owed[place.lane].marks, in: place.segment, &cursor, isWanted) { _, date in
         earliest = min(earliest ?? date, date)
       }
     }
@@ -71,24 +75,26 @@ extension FileSubscription {
       guard let share = catalog.share(of: app, in: segment), share.last > marks.low,
         share.occurredAt.earliest < moment || share.receivedAt.earliest < moment
       else { continue }
-      try forEachDate(marks, in: segment, &cursor) { number, date in
+      try forEachDate(marks, in: segment, &cursor, { _ in true }) { number, date in
         if date < moment, numbers.count < limit { numbers.append(number) }
       }
     }
     return numbers
   }
 
-  /// Looks into the index of each frame of a segment: tells the number and the date of each event that is owed.
+  /// Looks into the index of each frame of a segment whose protocol is wanted: tells the number and the date of each event that is owed.
   private func forEachDate(
-    _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ body: (UInt64, Timestamp) -> Void
+    _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ isWanted: (UInt8) -> Bool,
+    _ body: (UInt64, Timestamp) -> Void
   ) throws(LogError) {
-    try lookIntoFrames(marks, in: segment, &cursor, body)
+    try lookIntoFrames(marks, in: segment, &cursor, isWanted, body)
     // Then the cursor has gone by it, to the one in its place.
     if catalog.monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }
   }
 
   private func lookIntoFrames(
-    _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ body: (UInt64, Timestamp) -> Void
+    _ marks: LaneMarks, in segment: Segment, _ cursor: inout DirectoryCursor, _ isWanted: (UInt8) -> Bool,
+    _ body: (UInt64, Timestamp) -> Void
   ) throws(LogError) {
     guard try cursor.seek(catalog, to: max(marks.low + 1, segment.firstSequence)) else { return }
     let file = try catalog.file(of: segment)
@@ -102,7 +108,7 @@ extension FileSubscription {
         let target = UnsafeMutableRawBufferPointer(start: start, count: wanted)
         guard !entry.isDamaged, (try? file.read(into: target, at: entry.offset)) == wanted,
           case .header(let header) = FrameHeader.read(start, available: entry.length, life: segment.life),
-          header.indexOffset + header.indexLength <= wanted
+          header.indexOffset + header.indexLength <= wanted, isWanted(header.dialect)
         else { return }
         for i in 0..<header.eventCount {
           let number = header.firstSequence + UInt64(i)

@@ -99,14 +99,20 @@ final class ReplayableSubscription: Subscription {
     return pending
   }
 
-  func pendingEvents(datedBefore moment: Timestamp) throws(LogError) -> Int? {
-    let count = try main.pendingEvents(datedBefore: moment)
-    guard let queue, let again = try queue.subscription.pendingEvents(datedBefore: moment) else { return count }
+  func pendingEvents(
+    datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool
+  ) throws(LogError) -> Int? {
+    let count = try main.pendingEvents(datedBefore: moment, ofDialects: isWanted)
+    guard let queue, let again = try queue.subscription.pendingEvents(datedBefore: moment, ofDialects: isWanted)
+    else { return count }
     return count.map { $0 + again }
   }
 
-  func earliestPendingDate() throws(LogError) -> Timestamp? {
-    let dates = [try main.earliestPendingDate(), try queue?.subscription.earliestPendingDate()]
+  func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp? {
+    let dates = [
+      try main.earliestPendingDate(ofDialects: isWanted),
+      try queue?.subscription.earliestPendingDate(ofDialects: isWanted),
+    ]
     return dates.compactMap { $0 }.min()
   }
 

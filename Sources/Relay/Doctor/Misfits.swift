@@ -24,14 +24,13 @@ struct Misfits {
 
   private func upstream(_ destination: DestinationView, _ books: DestinationView.Books) -> [String] {
     var sentences: [String] = []
-    if let relay, !standsIn {
-      let upstream = UpstreamConfiguration(configuration.upstream, url: configuration.upstream.url, adopts: false)
-      let hold = UpstreamDestination.hold(
-        attachment: destination.attachment, pendingEvents: Int(clamping: books.ledger.waiting), relay: relay,
-        configuration: upstream)
-      if let hold { sentences.append(hold) }
-    }
     let names = Set(configuration.apps.map(\.name))
+    if let relay, !standsIn {
+      sentences += UpstreamDestination.holds(
+        attachment: destination.attachment, waiting: books.waitingByApp, relay: relay,
+        upstreams: Upstreams(configuration)
+      ) { names.contains($0) }
+    }
     for (app, count) in books.waitingByApp.sorted(by: { $0.key < $1.key })
     where count > 0 && !names.contains(app) && !app.hasPrefix("key-") {
       sentences.append("\(Self.events(count)) for app \(app), which is no longer configured: held until it is put back")

@@ -26,9 +26,12 @@ extension Reloader {
     switch step {
     case .logging: daemon.logger.change(level: LogLevel(new.logging), format: LogFormat(new.logging))
     case .apps:
-      // (Checked before, so that it can't fail.)
-      do { try storage.apps.replace(apps: new.apps.map(AppDefinition.init), mode: KeyMode(new.ingest.keys)) } catch {
-        daemon.logger.error("the apps can't be replaced", ["why": .text("\(error)")])
+      // With their upstreams, so that no key comes to another than its own.
+      await destinations.reconfigureUpstream(new) { [daemon, storage] in
+        // (Checked before, so that it can't fail.)
+        do { try storage.apps.replace(apps: new.apps.map(AppDefinition.init), mode: KeyMode(new.ingest.keys)) } catch {
+          daemon.logger.error("the apps can't be replaced", ["why": .text("\(error)")])
+        }
       }
     case .stopSinks:
       return await destinations.stop(sinks: plan.stopping, removing: plan.removed, keep: new.positions.keep)
@@ -36,7 +39,7 @@ extension Reloader {
     case .log: storage.setLimits(new.log)
     case .deadLetters: destinations.deadLetters.setLimits(DeadLetterLimits(new.deadLetters))
     case .positions: destinations.keepRemovedSinks(for: new.positions.keep)
-    case .upstream: await destinations.reconfigureUpstream(new.upstream)
+    case .upstream: await destinations.reconfigureUpstream(new)
     case .ingest:
       var senders = HTTPServerConfiguration(new.ingest)
       senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
