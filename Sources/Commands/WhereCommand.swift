@@ -12,7 +12,7 @@ extension Command {
       as far back as it reaches (log.retain keeps delivered segments longer), the dead
       letters and every configured archive, the newest first. There is no index by id:
       the log's entries, 48 bytes an event, are read, at about 4 GB of log a second,
-      dead letters at about 3 GB/s, archives at about 0.5 GB of lines a second.
+      dead letters at about 2 GB/s, archives at about 0.5 GB of lines a second.
       What there was no time for is said. An id that was sent several times is listed
       once for each storing. Exits with 1 when nothing is known of the event.
       """,

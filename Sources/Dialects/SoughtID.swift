@@ -127,7 +127,22 @@ public struct SoughtID: Sendable {
 extension Dialect {
   /// An event's id, as it was sent; nil when it has none.
   public func eventID(of event: UnsafeRawBufferPointer) -> String? {
-    (try? JSONValue(parsing: event)).flatMap { eventID(of: $0) }
+    guard let json = try? JSONValue(parsing: event) else { return eventIDByName(event) }
+    return eventID(of: json)
+  }
+
+  /// The same for an event that is no small document: one that is nested deeper than those may be, say. Whatever a protocol's
+  /// reader takes is read by this.
+  private func eventIDByName(_ event: UnsafeRawBufferPointer) -> String? {
+    let names = incoming.idNames
+    let reader = FieldReader(
+      bodyBytesMax: event.count, elementsMax: 1, body: "", element: names.joined(separator: " "))
+    let padded = Array(event) + [UInt8](repeating: 0, count: 64)
+    return padded.withUnsafeBytes { padded in
+      let body = UnsafeRawBufferPointer(rebasing: padded[..<event.count])
+      guard case .success(let fields) = reader.readOne(body) else { return nil }
+      return names.indices.lazy.compactMap { fields[0][$0].text }.first
+    }
   }
 
   public func eventID(of event: JSONValue) -> String? {

@@ -102,3 +102,20 @@ struct SoughtIDTests {
     #expect(!isID("no JSON", 0))
   }
 }
+
+@Suite("An event's id")
+struct EventIDOfBytesTests {
+  @Test("is read whatever else stands in the event that a sender may write")
+  func odd() throws {
+    for other in [#""x":"\ud800""#, #""x":"\u0000""#, #""x":1e400"#, #""x":123456789012345678901234567890"#] {
+      let event = #"{"event_id":"order-1",\#(other)}"#
+      #expect(Array(event.utf8).withUnsafeBytes { DialectRegistry.usual.eventID(of: $0) } == "order-1", "\(other)")
+    }
+    for text in ["", "nonsense", "{", "7"] {
+      #expect(Array(text.utf8).withUnsafeBytes { DialectRegistry.usual.eventID(of: $0) } == nil)
+    }
+    let deep =
+      #"{"event_id":"order-1","x":\#(String(repeating: "[", count: 500))\#(String(repeating: "]", count: 500))}"#
+    #expect(Array(deep.utf8).withUnsafeBytes { DialectRegistry.usual.eventID(of: $0) } == "order-1")
+  }
+}

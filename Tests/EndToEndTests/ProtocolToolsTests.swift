@@ -11,14 +11,14 @@ extension EndToEnd {
     private let uuid = "0d9f6a3e-5c1b-4f7a-9e2d-8b4c6f1a2e30"
 
     /// (Where they send to nobody listens.)
-    private func settings(web: String = "datalyr") -> RelaySettings {
+    private func settings(web: String = "datalyr", url: String = "http://127.0.0.1:1") -> RelaySettings {
       var settings = RelaySettings(
         keys: "listed", log: "segment_size: 2MiB, max_size: 64MiB, min_free_disk: 1MiB, retain: 1h", hasSink: false)
       settings.apps = """
         apps:
           - { name: ios, write_key: aso_wk_test }
-          - { name: web, protocol: \(web), write_key: dk_1, accept_keys: [ws_1], upstream: { url: "http://127.0.0.1:1" } }
-          - { name: game, protocol: voidhash, write_key: vh_pk_1, upstream: { url: "http://127.0.0.1:1" } }
+          - { name: web, protocol: \(web), write_key: dk_1, accept_keys: [ws_1], upstream: { url: "\(url)" } }
+          - { name: game, protocol: voidhash, write_key: vh_pk_1, upstream: { url: "\(url)" } }
         """
       settings.further = """
         sinks:
@@ -182,6 +182,66 @@ extension EndToEnd {
         "replay", "--to", "upstream", "--from-archive", directory.file("archive"), "--app", "ios", "--config", file)
       #expect(left.exitCode == 0, "\(left)")
       try await expectWell(other)
+    }
+
+    /// Through a relay to a stand-in, which takes each event once; then once more.
+    @Test("events of each protocol reach a stand-in within the relay, and do so again from the log")
+    func delivered() async throws {
+      let relay = try await RelayProcess(directory, settings(), "--stand-in")
+      let standIn = try #require(relay.standIn)
+      try await send("datalyr", "dk_1", [track("order-1"), track("order-2")], to: relay.ingest[0])
+      try await send("datalyr", nil, [web("web-1")], to: relay.ingest[0])
+      try await send("voidhash", "vh_pk_1", [voidhash("U-1"), voidhash("U-2")], to: relay.ingest[0])
+      try await relay.accept([TestEvent(1)])
+      #expect(try await relay.flush() == 0)
+      let stored = try await onThread { try TestConnection(to: standIn).send("GET", "/events") }
+      for event in [track("order-1"), track("order-2"), web("web-1"), voidhash("U-1"), voidhash("U-2")] {
+        #expect(stored.text.contains("\"event\":\(event)}"), "\(event)")
+      }
+      let admin = try await RelayProcess.post(
+        Array(#"{"to":"upstream","from_log":true}"#.utf8), to: relay.admin, path: "/replays", key: nil)
+      #expect(admin.status == 200, "\(admin.text)")
+      let id = try #require(admin.json?["id"]?.string)
+      while try await relay.admin("GET", "/replays/\(id)").json?["state"] != "done" { await Task.yield() }
+      #expect(try await relay.flush() == 0)
+      let stats = try await json("/stats", of: standIn)
+      for (name, events) in [("app-store-operator", 1), ("datalyr", 3), ("voidhash", 2)] {
+        let counts = stats["protocols"]?[name]?["events"]
+        #expect(
+          counts?["stored"]?.integer() == events && counts?["duplicates"]?.integer() == events, "\(name) \(stats)")
+      }
+      #expect(try await relay.stop() == 0)
+    }
+
+    @Test("what an upstream refused is a dead letter of its protocol, found by its id, and goes when it is put back")
+    func deadLetters() async throws {
+      let standIn = try ChildProcess(["upstream", "--protocol", "all", "--listen", "127.0.0.1:0", "--fail", "400:2"])
+      let line = try #require(await standIn.waitForLine("127.0.0.1:"), "\(standIn.errorText)")
+      let address = try TestAddress(String(line[line.range(of: "127.0.0.1:")!.lowerBound...]))
+      let relay = try await RelayProcess(directory, settings(url: "http://\(address.authority)"))
+      try await send("datalyr", "dk_1", [track("order/1")], to: relay.ingest[0])
+      #expect(try await relay.flush() == 0)
+      try await send("voidhash", "vh_pk_1", [voidhash("U-1")], to: relay.ingest[0])
+      #expect(try await relay.flush() == 0)
+      let config = directory.file("relay.yaml")
+      for (id, name) in [("order/1", "datalyr"), ("U-1", "voidhash")] {
+        let shown = try await eventRelay("dead-letters", "show", id, "--config", config)
+        #expect(shown.exitCode == 0 && shown.output.contains("\"protocol\":\"\(name)\""), "\(shown)")
+        let found = try await copies(id)
+        let upstream = found.first?["destinations"]?.array?.first { $0["name"] == "upstream" }
+        #expect(upstream?["state"] == "dead_lettered" && found.first?["protocol"]?.string == name, "\(found)")
+      }
+      let again = try await eventRelay("dead-letters", "replay", "--config", config)
+      #expect(again.exitCode == 0, "\(again)")
+      #expect(try await relay.flush() == 0)
+      let stored = try await json("/events", of: address)["events"]?.array ?? []
+      #expect(stored.compactMap { $0["protocol"]?.string }.sorted() == ["datalyr", "voidhash"])
+      for id in ["order/1", "U-1"] {
+        let upstream = try await copies(id).first?["destinations"]?.array?.first { $0["name"] == "upstream" }
+        #expect(upstream?["state"] == "delivered", "\(upstream ?? .null)")
+      }
+      #expect(try await relay.stop() == 0)
+      try await expectWell(directory)
     }
   }
 }
