@@ -59,7 +59,7 @@ let package = Package(
     room("Dialects", ["CSimdjson", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON"]),
     room("Records", ["CPlatform", "Clocks", "Dialects", "EventLog", "JSON", "Observability"]),
     room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
-    room("DeadLetters", ["Clocks", "EventLog", "JSON", "Observability", "Records"]),
+    room("DeadLetters", ["Clocks", "Dialects", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
@@ -88,7 +88,7 @@ let package = Package(
         "Archive", "Clocks", "DeadLetters", "Dialects", "EventLog", "EventsAPI", "JSON", "Observability", "Records",
         "Threads",
       ]),
-    room("StandIn", ["CCrypto", "Clocks", "Dialects", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
+    room("StandIn", ["CCrypto", "Clocks", "Dialects", "EventLog", "EventsAPI", "HTTPServer", "JSON", "Observability"]),
     room(
       "Relay",
       [

@@ -11,6 +11,7 @@ struct AppDirectory: Sendable {
   let names: [String]
   private var byKey = KeyTable<App>()
   private var upstreamKeys: [String: String] = [:]
+  private let dialectsByName: [String: UInt8]
   private let nameSet: Set<String>
 
   /// - Throws: ``AppsError`` when the apps contradict each other.
@@ -19,6 +20,7 @@ struct AppDirectory: Sendable {
     names = apps.map(\.name)
     nameSet = Set(names)
     dialects = Set(apps.map(\.dialect))
+    dialectsByName = Dictionary(apps.map { ($0.name, $0.dialect) }) { first, _ in first }
     rules = Dictionary(grouping: apps.filter { $0.rules != nil }, by: \.dialect).mapValues { $0.compactMap(\.rules) }
     var defaultApps: [UInt8: App] = [:]
     var seen: Set<String> = []
@@ -48,6 +50,8 @@ struct AppDirectory: Sendable {
   }
 
   func has(_ name: String) -> Bool { nameSet.contains(name) }
+
+  func dialect(of name: String) -> UInt8? { dialectsByName[name] }
 
   func upstreamKey(of name: String) -> String? { upstreamKeys[name] }
 }

@@ -71,6 +71,11 @@ public final class AppRegistry: Sendable {
     }
   }
 
+  /// The number of the protocol that an app speaks; nil for one that isn't known.
+  public func dialect(ofApp name: String) -> UInt8? {
+    state.withLock { state in state.directory.dialect(of: name) ?? state.ownByName[name].map { $0.app.dialect } }
+  }
+
   /// The names of all apps, the configured ones first.
   public var names: [String] {
     state.withLock { state in

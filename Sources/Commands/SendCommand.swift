@@ -1,7 +1,6 @@
 import Configuration
-import EventsAPI
+import Dialects
 import HTTPClient
-import JSON
 
 extension Command {
   static let send = Command(
@@ -9,35 +8,43 @@ extension Command {
     summary: "Sends events from a file to a relay or an upstream.",
     details: """
       FILE holds one event a line (NDJSON), or a request's body {"events":[...]} of any
-      length. Events go in requests of at most 100 and 1 MiB; a line that is no JSON is
-      not sent. 429, 5xx and lost connections are tried again, after the Retry-After or
-      a growing delay. Prints how many were accepted, rejected and clamped; exits with 1
-      when one was rejected or not sent.
+      length. Events go in requests as the protocol has them: of app-store-operator and
+      voidhash at most 100 and 1 MiB, of datalyr one event (several requests at once, one
+      person's one after the other) and web batches as they are. A line that is no JSON is
+      not sent, nor one that breaks the rules of a protocol whose servers would refuse the
+      whole request for it. 429, 5xx and lost connections are tried again, after the
+      Retry-After or a growing delay. Prints how many were accepted, rejected and clamped;
+      exits with 1 when one was rejected or not sent.
       """,
     operands: [.init(name: "FILE|-", summary: "the file of events, or - for standard input")],
     options: [
       Option("to", "URL", "the base to send to, or unix:/PATH; without it http://127.0.0.1:8787"),
       Option(
         "key", "KEY",
-        "the write key; without it EVENT_RELAY_KEY of the environment, else none. (Others can see it in the list of processes)"
+        "the key (X-Write-Key, X-API-Key, token; vh_sk_... in x-secret-key); without it EVENT_RELAY_KEY of the environment, else none. (Others can see it in the list of processes)"
       ),
+      protocolOption,
       Option("retries", "COUNT", "how often one request is tried again, 0 to 100; without it 5"),
       Option("json", nil, "prints one JSON object in place of the summary, every rejected event in it"),
     ],
     examples: [
       .init("event-relay send events.ndjson", "to the relay on this machine"),
+      .init("event-relay send --protocol datalyr --key dk_... events.ndjson", "one request an event"),
       .init("EVENT_RELAY_KEY=aso_wk_... event-relay send --to https://relay.example events.json", "to another one"),
     ]
   ) { arguments, context async throws(CommandFailure) in
+    let dialect = try dialect(arguments)
     let target = try SendTarget(
-      arguments["to"] ?? "http://127.0.0.1:8787", key: arguments["key"] ?? context.environment["EVENT_RELAY_KEY"])
+      arguments["to"] ?? "http://127.0.0.1:8787", dialect,
+      key: arguments["key"] ?? context.environment["EVENT_RELAY_KEY"])
     let retries = try arguments.integer("retries", in: 0...100) ?? 5
-    let events = try OutgoingEvents(arguments.operands[0], context)
+    let events = try OutgoingEvents(arguments.operands[0], dialect, context)
     return try await context.withClient { client -> Result<ExitCode, CommandFailure> in
-      let sender = Sender(target: target, retriesMax: retries, client: client, context: context)
+      let sender = Sender(
+        target: target, dialect: dialect, retriesMax: retries, client: client, context: context)
       do throws(CommandFailure) {
         try await sender.send(events)
-        return .success(try sender.report(isJSON: arguments.flag("json")))
+        return .success(try await sender.report(isJSON: arguments.flag("json")))
       } catch {
         return .failure(error)
       }
@@ -51,24 +58,24 @@ struct SendTarget: Sendable {
   let unixSocket: String?
   /// For messages.
   let shown: String
-  let headers: [String]
+  /// Empty: none.
+  let key: String
 
-  init(_ text: String, key: String?) throws(CommandFailure) {
+  init(_ text: String, _ dialect: any Dialect, key: String?) throws(CommandFailure) {
     if text.hasPrefix("unix:"), text.count > 5 {
       (url, unixSocket, shown) = ("http://localhost", String(text.dropFirst(5)), text)
     } else {
       switch UpstreamBase.parse(text) {
-      case .success(let base): (url, unixSocket, shown) = (base, nil, base)
+      case .success(let base):
+        let base = dialect.outgoing.base(of: base)
+        (url, unixSocket, shown) = (base, nil, base)
       case .failure(let fault): throw .usage("--to: \(fault.message)")
       }
     }
-    var headers = ["Content-Type: application/json"]
-    if let key, !key.isEmpty {
-      guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), key.utf8.count <= 512 else {
-        throw .usage("the write key holds a space or another character that no key has")
-      }
-      headers.append("X-Write-Key: \(key)")
+    let key = key ?? ""
+    guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), key.utf8.count <= 512 else {
+      throw .usage("the write key holds a space or another character that no key has")
     }
-    self.headers = headers
+    self.key = key
   }
 }

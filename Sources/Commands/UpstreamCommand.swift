@@ -1,5 +1,6 @@
 import Clocks
 import Configuration
+import Dialects
 import HTTPServer
 import Observability
 import StandIn
@@ -9,12 +10,18 @@ extension Command {
     name: "upstream",
     summary: "Runs a stand-in for the upstream, to try a relay against.",
     details: """
-      Obeys the whole of the API: validation, one copy of each event, clamping, both rate
-      limits, 500 event names and the monthly quota. GET /events lists what it stored,
-      GET /stats counts. Every key that isn't empty is let in. Ends with SIGTERM or SIGINT.
+      Obeys the whole of a protocol, or of all on one port: routes, validation, one copy
+      of each event, answers in the protocol's own form; and what the protocol has of
+      clamping, limits a minute, 500 event names and a monthly quota. GET /events lists
+      what it stored, GET /stats counts, each by protocol. Every key that isn't empty is
+      let in, where the protocol wants it. Ends with SIGTERM or SIGINT.
       """,
     options: [
       Option("listen", "A:P", "the address to listen on; without it 127.0.0.1:8789; port 0: a free one"),
+      Option(
+        "protocol", "NAME",
+        "what it speaks: \(protocolNames), or all of them on one port with all; without it "
+          + DialectRegistry.usual.name),
       Option("data", "DIR", "keeps what it stores there; without it in memory, and only the latest"),
       Option(
         "fail", "STATUS[:COUNT]",
@@ -23,15 +30,20 @@ extension Command {
       Option("latency", "DURATION", "delays every answer, at most 10m; without it 0s"),
       Option(
         "limiter", "KIND",
-        "how events are counted against the limits a minute: sliding (any 60 seconds), fixed "
-          + "(a minute of the clock), bucket (refilled evenly) or none; without it sliding"),
-      Option("events-per-minute", "COUNT", "events a minute of one key; without it 10000"),
-      Option("per-install-per-minute", "COUNT", "events a minute of one install of a key; without it 300"),
+        "how events or requests are counted against the limits a minute: sliding (any 60 seconds), "
+          + "fixed (a minute of the clock), bucket (refilled evenly) or none; without it sliding"),
+      Option(
+        "events-per-minute", "COUNT", "events a minute of one key, of protocols that limit those; without it 10000"),
+      Option("per-install-per-minute", "COUNT", "events a minute of one install of a key, likewise; without it 300"),
+      Option(
+        "requests-per-minute", "COUNT",
+        "requests a minute of one key, of protocols that limit those (datalyr); without it 100"),
       Option("minute", "DURATION", "how long the limits' minute is, to try them in less time; without it 60s"),
       Option("quota", "COUNT", "events a month of all keys together; past 110 % of it 403; without it no end"),
     ],
     examples: [
       .init("event-relay upstream --listen 127.0.0.1:8789", "with upstream.url: http://127.0.0.1:8789 in a relay"),
+      .init("event-relay upstream --protocol all", "for apps of every protocol"),
       .init("event-relay upstream --fail 503:3 --retry-after 2", "three failures, then all is well"),
     ]
   ) { arguments, context async throws(CommandFailure) in
@@ -62,6 +74,9 @@ extension Command {
     case .failure(let fault): throw .usage("--listen: \(fault.message)")
     }
     var configuration = StandInConfiguration(listen: listen, dataDirectory: arguments["data"])
+    if let text = arguments["protocol"] {
+      configuration.protocols = try text == "all" ? DialectRegistry.all : [dialect(text, orAll: true)]
+    }
     if let text = arguments["fail"] {
       guard let failure = ForcedFailure(text) else {
         throw .usage("--fail wants a status from 400 to 599, or with a count as in 503:3, not \(quoted(text))")
@@ -76,10 +91,10 @@ extension Command {
       }
       configuration.limiter = kind
     }
-    configuration.keyEventsPerMinute =
-      try arguments.integer("events-per-minute", in: 1...100_000_000) ?? configuration.keyEventsPerMinute
-    configuration.installEventsPerMinute =
-      try arguments.integer("per-install-per-minute", in: 1...100_000_000) ?? configuration.installEventsPerMinute
+    let counts = 1...100_000_000
+    configuration.keyEventsPerMinute = try arguments.integer("events-per-minute", in: counts)
+    configuration.installEventsPerMinute = try arguments.integer("per-install-per-minute", in: counts)
+    configuration.keyRequestsPerMinute = try arguments.integer("requests-per-minute", in: counts)
     configuration.minute = try arguments.duration("minute", in: .milliseconds(100) ... .seconds(60)) ?? .seconds(60)
     configuration.retryAfter = try arguments.integer("retry-after", in: 0...86_400)
     configuration.latency = try arguments.duration("latency", in: .zero ... .seconds(600)) ?? .zero

@@ -1,26 +1,35 @@
 import Clocks
+import Dialects
 import EventsAPI
 
 extension Command {
   static let validate = Command(
     name: "validate",
-    summary: "Checks events against the API's rules, offline.",
+    summary: "Checks events against a protocol's rules, offline.",
     details: """
       FILE holds one event a line (NDJSON), or a request's body {"events":[...]}.
       Prints what the API would answer, an entry a line; "index" counts from 0,
-      over the whole file. Exits with 1 when an event, or the body, is rejected.
-      What only the upstream knows (500 names an app, rates, quota) isn't checked.
+      over the whole file. Of protocols that refuse whole requests a line's entry has
+      the answer that a request of that event alone would get, and a body's is its own.
+      Exits with 1 when an event, or the body, is rejected. What only the upstream
+      knows (keys, 500 names an app, rates, quota) isn't checked.
       """,
     operands: [.init(name: "FILE|-", summary: "the file of events, or - for standard input")],
+    options: [protocolOption],
     examples: [
       .init("event-relay validate events.ndjson", "a file of any size"),
+      .init("event-relay validate --protocol voidhash batch.json", "what Voidhash would say to a batch"),
       .init("head -n 1 events.ndjson | event-relay validate -", "one event from a pipe"),
     ]
   ) { arguments, context async throws(CommandFailure) in
     let operand = arguments.operands[0]
+    let dialect = try dialect(arguments)
     return try await WorkerThread.run { () -> Result<ExitCode, CommandFailure> in
       Result { () throws(CommandFailure) in
-        try Validation(InputFile(operand, standardInput: context.standardInput), context).run()
+        let input = try InputFile(operand, standardInput: context.standardInput)
+        // (The first protocol's answers name each event, clamped ones too.)
+        return dialect is AppStoreOperator
+          ? try Validation(input, context).run() : try RequestValidation(input, dialect, context).run()
       }
     }.get()
   }

@@ -1,5 +1,6 @@
 import Configuration
-import EventsAPI
+import Dialects
+import HTTPServer
 import JSON
 
 extension Command {
@@ -15,7 +16,9 @@ extension Command {
       What there was no time for is said. An id that was sent several times is listed
       once for each storing. Exits with 1 when nothing is known of the event.
       """,
-    operands: [Operand(name: "EVENT_ID", summary: "the event's event_id, a UUID")],
+    operands: [
+      Operand(name: "EVENT_ID", summary: "the event's id as it was sent (event_id, eventId, uuid); a UUID in any case")
+    ],
     options: [
       ConfigurationFile.option,
       Option("timeout", "DURATION", "how long it may look, at most 60s; without it 30s"), jsonOption,
@@ -25,10 +28,7 @@ extension Command {
     ]
   ) { arguments, context async throws(CommandFailure) in
     let id = arguments.operands[0]
-    guard EventIDText.numbers(id) != nil else {
-      throw .usage(
-        "an event_id is a UUID such as 0d9f6a3e-5c1b-4f7a-9e2d-8b4c6f1a2e30, not \(quoted(id))")
-    }
+    guard SoughtID(id) != nil else { throw .usage(SoughtID.rule) }
     let timeout = try arguments.duration("timeout", in: .milliseconds(1) ... .seconds(60)) ?? .seconds(30)
     let configuration = try ConfigurationFile(arguments, context).loadForAsking()
     let passport = try await passport(id, timeout, configuration, context)
@@ -44,7 +44,7 @@ extension Command {
     _ id: String, _ timeout: Duration, _ configuration: RelayConfiguration, _ context: CommandContext
   ) async throws(CommandFailure) -> JSONValue {
     let contact = RelayContact(configuration: configuration, relay: context.relay)
-    let path = "/events/\(id)?timeout=\(Int(timeout / .milliseconds(1)))ms"
+    let path = "/events/\(PercentText.encoded(id))?timeout=\(Int(timeout / .milliseconds(1)))ms"
     let answer = await context.withClient { client in
       await contact.ask("GET", path, timeout: timeout + .seconds(30), accepting: [200, 404], over: client)
     }

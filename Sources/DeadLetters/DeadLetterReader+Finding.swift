@@ -1,3 +1,4 @@
+import Dialects
 import Glibc
 import Records
 
@@ -14,11 +15,10 @@ extension DeadLetterReader {
   /// Finds letters whose event has an id, the newest file first.
   ///
   /// - Parameters:
-  ///   - mayBe: whether a line may be one, told without parsing it; the others are skipped.
-  ///   - isID: whether an event's id, as it was sent, is the one.
+  ///   - id: lines that can't have it are skipped without being parsed.
   ///   - deadline: no file is begun after it.
   public func find(
-    until deadline: ContinuousClock.Instant, mayBe: (UnsafeRawBufferPointer) -> Bool, isID: (String) -> Bool
+    _ id: SoughtID, until deadline: ContinuousClock.Instant
   ) throws(FileError) -> (letters: [DeadLetterSummary], extent: Extent) {
     var found: [DeadLetterSummary] = []
     var extent = Extent()
@@ -27,24 +27,22 @@ extension DeadLetterReader {
         extent.filesLeft += 1
         continue
       }
-      let candidates = try candidates(in: file, mayBe)
+      let candidates = try candidates(in: file, id)
       extent.files += 1
       guard !candidates.isEmpty else { continue }
       _ = try forEach(in: file, DeadLetterFilter(includesReplayed: true)) { letter, _ in
-        if candidates.contains(letter.line), letter.eventID.map(isID) == true { found.append(letter) }
+        if candidates.contains(letter.line), letter.eventID.map(id.isID) == true { found.append(letter) }
         return letter.line < candidates.ranges.last?.upperBound ?? 0
       }
     }
     return (found, extent)
   }
 
-  private func candidates(
-    in file: String, _ mayBe: (UnsafeRawBufferPointer) -> Bool
-  ) throws(FileError) -> LineSet {
+  private func candidates(in file: String, _ id: SoughtID) throws(FileError) -> LineSet {
     var lines = LineSet()
     do throws(FileError) {
       try LineScanner.scan("\(directory)/\(file)") { number, line in
-        if mayBe(line) { lines.insert(number) }
+        if id.occurs(in: line) { lines.insert(number) }
         return true
       }
     } catch {

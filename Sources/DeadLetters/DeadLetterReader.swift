@@ -1,3 +1,4 @@
+import Dialects
 import Glibc
 import Records
 
@@ -13,7 +14,9 @@ public struct DeadLetterReader: Sendable {
 
     /// `name.ndjson:12` is a place, anything else an event's id.
     public init(_ text: String) {
-      if let colon = text.lastIndex(of: ":"), let line = Int(text[text.index(after: colon)...]), line > 0 {
+      if let colon = text.lastIndex(of: ":"), let line = Int(text[text.index(after: colon)...]), line > 0,
+        text[..<colon].hasSuffix(DeadLetterFileName.ending)
+      {
         self = .place(file: DeadLetterReader.lastComponent(of: String(text[..<colon])), line: line)
       } else {
         self = .eventID(text)
@@ -80,9 +83,9 @@ public struct DeadLetterReader: Sendable {
     var found: (DeadLetterSummary, [UInt8])?
     switch reference {
     case .eventID(let id):
-      let wanted = id.lowercased()
+      guard let wanted = SoughtID(id) else { return nil }
       try forEach(DeadLetterFilter(includesReplayed: true)) { letter, line in
-        if letter.eventID?.lowercased() == wanted { found = (letter, Array(line.dropLast())) }
+        if letter.eventID.map(wanted.isID) == true { found = (letter, Array(line.dropLast())) }
         return true
       }
     case .place(let file, let line):

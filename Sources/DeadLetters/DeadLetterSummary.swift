@@ -1,3 +1,4 @@
+import Dialects
 import JSON
 import Records
 
@@ -16,6 +17,8 @@ public struct DeadLetterSummary: Sendable, Equatable {
   public var receivedAt: String
   /// `event` or `identify`.
   public var kind: String
+  /// What protocol the event came by, as configurations call it.
+  public var protocolName: String
   /// The event's own id, as sent; nil when it has none.
   public var eventID: String?
   /// It was put back to its destination.
@@ -47,8 +50,11 @@ public struct DeadLetterSummary: Sendable, Equatable {
     attempts = json["attempts"]?.integer() ?? 0
     receivedAt = json["received_at"]?.string ?? ""
     kind = json["kind"]?.string ?? "event"
+    let named = json["protocol"]?.string
+    protocolName = named ?? DialectRegistry.usual.name
     if readsEvent {
-      eventID = (try? JSONValue(parsing: UnsafeRawBufferPointer(rebasing: lineBytes[event])))?["event_id"]?.string
+      eventID = DialectRegistry.dialect(recorded: named)?.eventID(
+        of: UnsafeRawBufferPointer(rebasing: lineBytes[event]))
     }
   }
 
@@ -58,6 +64,7 @@ public struct DeadLetterSummary: Sendable, Equatable {
       .init("file", .string(file)), .init("line", JSONValue(line)), .init("seq", JSONValue(sequence)),
       .init("at", .string(at)), .init("received_at", .string(receivedAt)),
       .init("destination", .string(destination)), .init("app", .string(app)), .init("kind", .string(kind)),
+      .init("protocol", .string(protocolName)),
       .init("reason", .string(reason)), .init("status", status.map { JSONValue($0) } ?? .null),
       .init("code", JSONValue(code)), .init("message", JSONValue(message)), .init("attempts", JSONValue(attempts)),
       .init("event_id", JSONValue(eventID)), .init("replayed", .bool(isReplayed)),

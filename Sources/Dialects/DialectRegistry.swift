@@ -17,6 +17,9 @@ public enum DialectRegistry {
 
   public static func dialect(named name: String) -> (any Dialect)? { byName[name] }
 
+  /// The protocol that a record names; one of an older program names none. Nil for one that only a newer program knows.
+  public static func dialect(recorded name: String?) -> (any Dialect)? { name.map { byName[$0] } ?? usual }
+
   /// What records call a protocol; one that only a newer program knows is called by its number.
   public static func name(of number: UInt8) -> String { byNumber[number]?.name ?? "unknown-\(number)" }
 }

@@ -24,6 +24,8 @@ public final class ReplayDesk: Sendable {
     /// Nothing is put in while much waits: not where nobody sends, since no relay runs.
     let waitsForRoom: Bool
     let files: ReplayFiles
+    /// The number of the protocol that an app's upstream is spoken to by, from the app's name; nil for an app that isn't known.
+    let speaks: @Sendable (_ app: String) -> UInt8?
     /// Leaves a line in the audit trail; when it throws, nothing is done.
     let audit: @Sendable (_ action: String, _ actor: String, _ details: JSONValue) throws -> Void
     let clock: WallClock
@@ -33,7 +35,8 @@ public final class ReplayDesk: Sendable {
     public init(
       log: FileLog, deadLetters: DeadLetterStore, relay: String, directory: String,
       destinations: @escaping @autoclosure @Sendable () -> [String: String],
-      waitsForRoom: Bool = true, clock: WallClock = .system, logger: Logger,
+      waitsForRoom: Bool = true, speaks: @escaping @Sendable (_ app: String) -> UInt8?, clock: WallClock = .system,
+      logger: Logger,
       audit: @escaping @Sendable (_ action: String, _ actor: String, _ details: JSONValue) throws -> Void
     ) {
       self.log = log
@@ -41,6 +44,7 @@ public final class ReplayDesk: Sendable {
       self.relay = relay
       types = destinations
       self.waitsForRoom = waitsForRoom
+      self.speaks = speaks
       self.audit = audit
       self.clock = clock
       self.logger = logger

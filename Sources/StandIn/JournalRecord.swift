@@ -1,27 +1,30 @@
 import Clocks
+import Dialects
+import EventLog
 
 /// One thing the stand-in stored, as a line of its file and as an element of its listing:
-/// `{"seq":0,"received_at":"…Z","app":"key-1234abcd","kind":"event","event":{…as it came…}}`.
+/// `{"seq":0,"received_at":"…Z","app":"key-1234abcd","kind":"event","protocol":"datalyr","event":{…as it came…}}`.
 ///
-/// A clamped event also has `occurred_at_used`. Line breaks between an event's tokens become spaces.
-struct JournalRecord: Equatable {
-  enum Kind: String, CaseIterable { case event, identify }
-
+/// A clamped event also has `occurred_at_used`. Line breaks between an event's tokens become spaces. Lines of older programs
+/// have no `protocol`: theirs is the first one.
+struct JournalRecord {
   var sequence: UInt64
   var receivedAt: Timestamp
   var app: String
-  var kind: Kind
+  var kind: EventKind
+  /// Nil for one that this program doesn't know.
+  var dialect: (any Dialect)?
   /// The event's own bytes.
   var event: Range<Int>
 
   /// Appends a line.
   static func write(
-    sequence: UInt64, receivedAt: Timestamp, app: String, kind: Kind, isClamped: Bool, hasLineBreaks: Bool,
-    event: UnsafeRawBufferPointer, to out: inout [UInt8]
+    sequence: UInt64, receivedAt: Timestamp, app: String, kind: EventKind, dialect: any Dialect, isClamped: Bool,
+    hasLineBreaks: Bool, event: UnsafeRawBufferPointer, to out: inout [UInt8]
   ) {
     out += "{\"seq\":\(sequence),\"received_at\":\"".utf8
     receivedAt.write(to: &out)
-    out += "\",\"app\":\"\(app)\",\"kind\":\"\(kind.rawValue)\"".utf8
+    out += "\",\"app\":\"\(app)\",\"kind\":\"\(kind.name)\",\"protocol\":\"\(dialect.name)\"".utf8
     if isClamped {
       out += ",\"occurred_at_used\":\"".utf8
       receivedAt.write(to: &out)
@@ -42,8 +45,14 @@ struct JournalRecord: Equatable {
     var reader = LineReader(line: line)
     guard reader.skip("{\"seq\":"), let sequence = reader.number(), reader.skip(",\"received_at\":\""),
       let moment = reader.text().flatMap(Timestamp.init(written:)), reader.skip(",\"app\":\""),
-      let app = reader.text(), reader.skip(",\"kind\":\""), let kind = reader.text().flatMap(Kind.init(rawValue:))
+      let app = reader.text(), reader.skip(",\"kind\":\""), let kind = reader.text().flatMap(Self.kind(named:))
     else { return nil }
+    var protocolName: String?
+    if reader.skip(",\"protocol\":\"") {
+      guard let name = reader.text() else { return nil }
+      protocolName = name
+    }
+    dialect = DialectRegistry.dialect(recorded: protocolName)
     if reader.skip(",\"occurred_at_used\":\"") { guard reader.text() != nil else { return nil } }
     guard reader.skip(",\"event\":"), line.last == UInt8(ascii: "}"), reader.position < line.count - 1 else {
       return nil
@@ -53,6 +62,16 @@ struct JournalRecord: Equatable {
     self.app = app
     self.kind = kind
     event = reader.position..<(line.count - 1)
+  }
+}
+
+extension JournalRecord {
+  private static func kind(named name: String) -> EventKind? {
+    switch name {
+    case "event": .event
+    case "identify": .identify
+    default: nil
+    }
   }
 }
 

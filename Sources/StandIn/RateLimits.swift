@@ -1,7 +1,8 @@
 import Clocks
+import Dialects
 import EventsAPI
 
-/// The two limits of the API for one key: its own, and its installs'.
+/// The two limits that a protocol may have for one key: its own, of events or requests, and its installs', of events.
 struct RateLimits: Sendable {
   enum Scope: String, Sendable, CaseIterable { case key, install }
 
@@ -12,6 +13,7 @@ struct RateLimits: Sendable {
   }
 
   private let kind: LimiterKind
+  private let unit: OutgoingHabits.LimitUnit
   private let installLimit: Int
   private let minute: Int64
   private var key: RateLimiter?
@@ -21,12 +23,19 @@ struct RateLimits: Sendable {
   /// How many installs of a key are looked at in a minute at most; past that they are all forgotten, and begin anew.
   static let installsMax = 20_000
 
-  /// - Parameter minute: how many milliseconds a minute has.
-  init(_ kind: LimiterKind, keyLimit: Int, installLimit: Int, minute: Int64 = RateLimiter.minute) {
+  /// - Parameters:
+  ///   - keyLimit: 0: none. So for `installLimit`.
+  ///   - unit: what `keyLimit` counts.
+  ///   - minute: how many milliseconds a minute has.
+  init(
+    _ kind: LimiterKind, keyLimit: Int, unit: OutgoingHabits.LimitUnit = .events, installLimit: Int,
+    minute: Int64 = RateLimiter.minute
+  ) {
     self.kind = kind
+    self.unit = unit
     self.installLimit = installLimit
     self.minute = minute
-    key = RateLimiter(kind, limit: keyLimit, minute: minute)
+    key = keyLimit > 0 ? RateLimiter(kind, limit: keyLimit, minute: minute) : nil
   }
 
   /// Whether a request is let through; then its events are counted, and if not, none of them.
@@ -34,9 +43,10 @@ struct RateLimits: Sendable {
   /// - Parameter total: all events of the request, the rejected ones too.
   mutating func admit(total: Int, _ accepted: [AcceptedEvent], at now: Timestamp) -> Refusal? {
     guard kind != .none else { return nil }
-    let keyWait = key?.wait(for: total, at: now) ?? 0
+    let taken = unit == .requests ? 1 : total
+    let keyWait = key?.wait(for: taken, at: now) ?? 0
     var installWait: Int64 = 0
-    let counts = Self.counts(accepted)
+    let counts = installLimit > 0 ? Self.counts(accepted) : [:]
     for (install, events) in counts {
       guard installs[install] != nil || events > installLimit else { continue }
       installWait = max(
@@ -47,7 +57,7 @@ struct RateLimits: Sendable {
       let wait = max(keyWait, installWait)
       return Refusal(scope: keyWait >= installWait ? .key : .install, retryAfter: Int((wait + 999) / 1000))
     }
-    key?.take(total, at: now)
+    key?.take(taken, at: now)
     sweep(at: now)
     for (install, events) in counts {
       installs[install, default: RateLimiter(kind, limit: installLimit, minute: minute)!].take(events, at: now)

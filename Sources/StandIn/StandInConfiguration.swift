@@ -1,9 +1,12 @@
 import Clocks
+import Dialects
 import HTTPServer
 
 /// What the stand-in upstream is to be like.
 public struct StandInConfiguration: Sendable {
   public var listen: ListenAddress
+  /// What it speaks, all on one port.
+  public var protocols: [any Dialect] = [DialectRegistry.usual]
   /// Where it keeps what it stores; nil: in memory, and only the latest of it.
   public var dataDirectory: String?
   public var failure: ForcedFailure?
@@ -12,12 +15,15 @@ public struct StandInConfiguration: Sendable {
   /// By how long every answer of the API is delayed.
   public var latency: Duration = .zero
   public var limiter: LimiterKind = .sliding
-  /// Events a minute of one key, and of one `anonymous_id` under it.
-  public var keyEventsPerMinute = 10_000
-  public var installEventsPerMinute = 300
+  /// Events a minute of one key, and of one `anonymous_id` under it, where a protocol limits those; nil: its own limits.
+  public var keyEventsPerMinute: Int?
+  public var installEventsPerMinute: Int?
+  /// Requests a minute of one key, where a protocol limits those; nil: its own limit.
+  public var keyRequestsPerMinute: Int?
   /// How long the limits' minute is. Tests have shorter ones.
   public var minute: Duration = .seconds(60)
-  /// The plan's events a month, all keys together; past 110 % of it events are refused. Nil: no end.
+  /// The plan's events a month, all keys together, of protocols that have plans; past 110 % of it events are refused. Nil: no
+  /// end.
   public var monthlyQuota: Int?
   /// The keys that are let in; nil: every key that isn't empty.
   public var keys: Set<String>?

@@ -1,4 +1,4 @@
-import EventsAPI
+import Dialects
 import JSON
 
 extension StandInCore {
@@ -30,55 +30,40 @@ extension StandInCore {
     return out
   }
 
-  /// The body of `GET /stats`.
+  /// The body of `GET /stats`: counts of all protocols together, and under `protocols` of each by itself.
   var statisticsBody: [UInt8] {
     let (counts, apps, quota, first, end) = state.withLock { state in
       (state.statistics, state.account.summary, state.account.quota, state.journal.first, state.journal.next)
     }
-    func object(_ members: [(String, JSONValue)]) -> JSONValue {
-      .object(members.map { JSONValue.Member($0.0, $0.1) })
-    }
-    let requests = APIRoute.allCases.map { route in
-      let byStatus = (counts.requests[route] ?? [:]).sorted { $0.key < $1.key }
-      return (route.rawValue, object(byStatus.map { ("\($0.key)", JSONValue($0.value)) }))
-    }
+    let all = configuration.protocols
+    let sum = counts.values.reduce(StandInStatistics(), +)
     let month = quota.month < 10 ? "\(quota.year)-0\(quota.month)" : "\(quota.year)-\(quota.month)"
-    return object([
-      ("requests", object(requests)),
-      (
-        "events",
-        object([
-          ("received", JSONValue(counts.received)), ("accepted", JSONValue(counts.accepted)),
-          ("stored", JSONValue(counts.stored)), ("duplicates", JSONValue(counts.duplicates)),
-          ("clamped", JSONValue(counts.clamped)),
-          (
-            "rejected", object(RejectionCode.allCases.map { ($0.rawValue, JSONValue(counts.rejected[$0] ?? 0)) })
-          ),
-        ])
-      ),
-      ("identify", object([("calls", JSONValue(counts.identifyCalls)), ("links", JSONValue(counts.links))])),
-      (
-        "rate_limited",
-        object(RateLimits.Scope.allCases.map { ($0.rawValue, JSONValue(counts.rateLimited[$0] ?? 0)) })
-      ),
-      (
+    var members = sum.members(of: all)
+    members.append(
+      .init(
         "quota",
-        object([
-          ("month", quota.year == 0 ? .null : .string(month)), ("used", JSONValue(quota.used)),
-          ("limit", quota.limit.map { JSONValue($0) } ?? .null), ("refused", JSONValue(counts.quotaRefused)),
-        ])
-      ),
-      ("forced_failures", JSONValue(counts.forcedFailures)),
-      ("kept", object([("first", JSONValue(first)), ("end", JSONValue(end))])),
-      (
+        [
+          "month": quota.year == 0 ? .null : .string(month), "used": JSONValue(quota.used),
+          "limit": quota.limit.map { JSONValue($0) } ?? .null, "refused": JSONValue(sum.quotaRefused),
+        ]))
+    members.append(.init("kept", ["first": JSONValue(first), "end": JSONValue(end)]))
+    members.append(
+      .init(
+        "protocols",
+        .object(
+          all.map { dialect in
+            .init(dialect.name, .object((counts[dialect.number] ?? StandInStatistics()).members(of: [dialect])))
+          })))
+    members.append(
+      .init(
         "apps",
         .array(
           apps.map {
-            object([
-              ("app", .string($0.name)), ("stored", JSONValue($0.stored)), ("event_names", JSONValue($0.names)),
-            ])
-          })
-      ),
-    ]).utf8 + [UInt8(ascii: "\n")]
+            [
+              "app": .string($0.name), "protocol": .string($0.protocolName), "stored": JSONValue($0.stored),
+              "event_names": JSONValue($0.names),
+            ]
+          })))
+    return JSONValue.object(members).utf8 + [UInt8(ascii: "\n")]
   }
 }

@@ -1,48 +1,52 @@
 import CCrypto
 import Clocks
+import Dialects
+import EventLog
 import EventsAPI
 import JSON
 import Observability
 import Synchronization
 
-/// The stand-in without its HTTP: takes bodies, gives answers, keeps what was stored.
+/// The stand-in without its HTTP: takes bodies, gives answers, keeps what was stored. Of protocols it knows only that there are
+/// some: routes, rules and answers are theirs.
 final class StandInCore: Sendable {
-  /// An answer of the API.
-  struct Answer: Sendable, Equatable {
-    var status: Int
-    var body: [UInt8] = []
-    var retryAfter: Int?
-
-    init(status: Int, body: [UInt8] = [], retryAfter: Int? = nil) {
-      self.status = status
-      self.body = body
-      self.retryAfter = retryAfter
-    }
-
-    init(_ error: APIError, retryAfter: Int? = nil) {
-      self.init(status: error.status, body: error.body, retryAfter: retryAfter)
-    }
+  /// A path, and whose it is.
+  struct Served: Sendable {
+    var dialect: any Dialect
+    var route: IncomingRoute
   }
 
-  /// Unchecked because of the journal and the reader, which nobody has but the state, and it only under the lock.
+  /// Unchecked because of the journal and the readers, which nobody has but the state, and it only under the lock.
   struct State: @unchecked Sendable {
     var account: Account
-    var statistics = StandInStatistics()
+    /// By protocol.
+    var statistics: [UInt8: StandInStatistics] = [:]
     var journal: any Journal
-    let reader = EventsReader()
+    var readers: [UInt8: any IncomingReader] = [:]
     var failure: ForcedFailure?
-    var appsByKey: [String: Int] = [:]
+    var appsByKey: [SenderKey: Int] = [:]
     var lines: [UInt8] = []
+  }
+
+  struct SenderKey: Hashable {
+    var dialect: UInt8
+    var key: String
   }
 
   let configuration: StandInConfiguration
   let logger: Logger
   let state: Mutex<State>
+  private let served: [String: Served]
 
   /// Opens what an earlier life stored. Reads files; called before the server starts.
   init(_ configuration: StandInConfiguration, logger: Logger) throws(StandInError) {
     self.configuration = configuration
     self.logger = logger
+    var served: [String: Served] = [:]
+    for dialect in configuration.protocols {
+      for route in dialect.incoming.routes { served[route.path] = Served(dialect: dialect, route: route) }
+    }
+    self.served = served
     var account = Account(configuration)
     let journal: any Journal
     if let directory = configuration.dataDirectory {
@@ -61,12 +65,16 @@ final class StandInCore: Sendable {
     state = Mutex(State(account: account, journal: journal, failure: configuration.failure))
   }
 
-  /// Whether the next request fails by order; one less then.
-  func takeForcedFailure() -> Answer? {
+  /// Whose a path is; nil when no protocol that it speaks has it.
+  subscript(path: String) -> Served? { served[path] }
+
+  /// Whether the next request fails by order, in its protocol's form; one less then.
+  func takeForcedFailure(_ dialect: any Dialect) -> DialectAnswer? {
     state.withLock { state in
       guard state.failure?.takes() == true, let status = state.failure?.status else { return nil }
-      state.statistics.forcedFailures += 1
-      return Answer(Self.forced(status), retryAfter: status == 429 || status >= 500 ? configuration.retryAfter : nil)
+      state.statistics[dialect.number, default: StandInStatistics()].forcedFailures += 1
+      return dialect.answer(
+        Self.forced(status), retryAfter: status == 429 || status >= 500 ? configuration.retryAfter : nil)
     }
   }
 
@@ -88,98 +96,145 @@ final class StandInCore: Sendable {
     }
   }
 
-  func count(_ status: Int, _ route: APIRoute) { state.withLock { $0.statistics.count(status, route) } }
+  func count(_ status: Int, _ served: Served) {
+    state.withLock {
+      $0.statistics[served.dialect.number, default: StandInStatistics()].count(status, served.route.path)
+    }
+  }
 
   // MARK: Requests
 
-  /// Answers `POST /v1/events` or `/v1/identify`, the key being one that is let in.
-  func answer(_ route: APIRoute, key: String, body: UnsafeRawBufferPointer) -> Answer {
+  /// Why a request with this key isn't let in; nil when it is.
+  func refusal(ofKey key: String?, _ served: Served) -> APIError? {
+    guard let key, !key.isEmpty else {
+      return .invalidWriteKey("\(served.dialect.incoming.keyPlace(served.route)) is missing.")
+    }
+    guard configuration.keys?.contains(key) ?? true else {
+      return .invalidWriteKey("This key is unknown or revoked.")
+    }
+    return nil
+  }
+
+  /// Answers a request that one of the routes takes.
+  func answer(_ served: Served, _ request: any IncomingRequest, body: UnsafeRawBufferPointer) -> DialectAnswer {
     let now = configuration.clock.now
+    let dialect = served.dialect
     return state.withLock { state in
-      guard let app = state.app(of: key) else {
-        return Answer(
+      let reader = state.reader(of: dialect)
+      let fault = reader.read(body, of: request, served.route, receivedAt: now, judgesTime: true)
+      let key: String
+      switch self.key(of: request, served, reader, fault) {
+      case .success(let found): key = found
+      case .failure(let error): return dialect.incoming.answer(error)
+      }
+      if let fault { return dialect.incoming.answer(fault) }
+      guard let app = state.app(of: key, dialect) else {
+        return dialect.answer(
           .serverError("There are \(StandInConfiguration.keysMax) keys already; restart the stand-in."), retryAfter: 60)
       }
       do throws(StandInError) {
-        return switch route {
-        case .events: try state.takeBatch(body, app, now)
-        case .identify: try state.takeIdentify(body, app, now)
-        }
+        return try state.take(reader, dialect, app, now)
       } catch {
         logger.error("the stand-in can't store events", about: error.description)
-        return Answer(.serverError("The events can't be stored now."), retryAfter: 1)
+        return dialect.answer(.serverError("The events can't be stored now."), retryAfter: 1)
       }
     }
+  }
+
+  /// Who may not send is told so first, and not what is wrong with what it sends.
+  private func key(
+    of request: any IncomingRequest, _ served: Served, _ reader: any IncomingReader, _ fault: APIError?
+  ) -> Result<String, APIError> {
+    let key: String?
+    switch served.dialect.incoming.keyClaim(of: request, served.route) {
+    case .head(let found): key = found
+    case .body:
+      switch reader.bodyKey {
+      case .unknown: return .failure(fault ?? .invalidBody("The body can't be read."))
+      case .missing: key = nil
+      case .key(let found): key = found
+      case .refused(let why): return .failure(.invalidWriteKey(why))
+      }
+    }
+    if let refusal = refusal(ofKey: key, served) { return .failure(refusal) }
+    return .success(key ?? "")
   }
 }
 
 extension StandInCore.State {
-  fileprivate mutating func app(of key: String) -> (index: Int, name: String)? {
-    if let index = appsByKey[key] { return (index, account.name(of: index)) }
-    let name = StandInCore.fingerprint(of: key)
-    guard let index = account.app(name) else { return nil }
-    appsByKey[key] = index
-    return (index, name)
+  fileprivate mutating func reader(of dialect: any Dialect) -> any IncomingReader {
+    if let reader = readers[dialect.number] { return reader }
+    let reader = dialect.incoming.makeReader()
+    readers[dialect.number] = reader
+    return reader
   }
 
-  fileprivate mutating func takeBatch(
-    _ body: UnsafeRawBufferPointer, _ app: (index: Int, name: String), _ now: Timestamp
-  )
-    throws(StandInError) -> StandInCore.Answer
-  {
-    if let refusal = reader.readBatch(body, receivedAt: now) { return StandInCore.Answer(refusal) }
-    switch account.judge(reader, of: body, app: app.index, at: now) {
+  fileprivate mutating func app(of key: String, _ dialect: any Dialect) -> Int? {
+    let sender = StandInCore.SenderKey(dialect: dialect.number, key: key)
+    if let index = appsByKey[sender] { return index }
+    guard let index = account.app(StandInCore.fingerprint(of: key), dialect) else { return nil }
+    appsByKey[sender] = index
+    return index
+  }
+
+  /// Stores what a reader has read, as far as it is new and may be.
+  fileprivate mutating func take(
+    _ reader: any IncomingReader, _ dialect: any Dialect, _ app: Int, _ now: Timestamp
+  ) throws(StandInError) -> DialectAnswer {
+    switch account.judge(reader, app: app, at: now) {
     case .failure(let refusal):
-      statistics.count(refusal)
-      return Self.answer(refusal)
+      statistics[dialect.number, default: StandInStatistics()].count(refusal)
+      return Self.answer(refusal, dialect)
     case .success(let decision):
-      lines.removeAll(keepingCapacity: true)
-      for (place, position) in decision.stored.enumerated() {
-        let event = reader.accepted[position]
-        JournalRecord.write(
-          sequence: journal.next + UInt64(place), receivedAt: now, app: app.name, kind: .event,
-          isClamped: event.isClamped, hasLineBreaks: event.hasLineBreaks, event: event.bytes(in: body), to: &lines)
+      try store(decision, reader, dialect, app, now)
+      account.commit(decision, reader, app: app, at: now)
+      if !decision.overNames.isEmpty, let max = dialect.incoming.serving.namesMax {
+        reader.overrule(
+          decision.overNames, code: dialect.incoming.serving.namesCode,
+          message: "The app has \(max) event names already, and this would be a new one.")
       }
-      if !decision.stored.isEmpty { try journal.append(lines, count: decision.stored.count) }
-      account.commit(decision, reader.accepted, app: app.index, at: now)
-      statistics.count(decision, total: reader.accepted.count + reader.rejected.count)
-      var answer = StandInCore.Answer(status: 200)
-      BatchAnswer.write(
-        accepted: decision.stored.count + decision.duplicates, rejected: decision.rejected,
-        clamped: decision.clamped, to: &answer.body)
-      return answer
+      statistics[dialect.number, default: StandInStatistics()].count(decision, reader)
+      return reader.answer()
     }
   }
 
-  private static func answer(_ refusal: Account.Refusal) -> StandInCore.Answer {
+  private mutating func store(
+    _ decision: Account.Decision, _ reader: any IncomingReader, _ dialect: any Dialect, _ app: Int, _ now: Timestamp
+  ) throws(StandInError) {
+    guard !decision.stored.isEmpty else { return }
+    let (accepted, body) = (reader.accepted, reader.storedBody)
+    lines.removeAll(keepingCapacity: true)
+    for (place, position) in decision.stored.enumerated() {
+      let event = accepted[position]
+      JournalRecord.write(
+        sequence: journal.next + UInt64(place), receivedAt: now, app: account.name(of: app), kind: reader.kind,
+        dialect: dialect, isClamped: event.isClamped, hasLineBreaks: event.hasLineBreaks, event: event.bytes(in: body),
+        to: &lines)
+    }
+    try journal.append(lines, count: decision.stored.count)
+  }
+
+  private static func answer(_ refusal: Account.Refusal, _ dialect: any Dialect) -> DialectAnswer {
     switch refusal {
     case .rateLimited(let refusal):
-      StandInCore.Answer(
-        .rateLimited("Over the limit of events a minute of this \(refusal.scope.rawValue); nothing was stored."),
+      let what = dialect.outgoing.habits.limitUnit == .requests ? "requests" : "events"
+      return dialect.answer(
+        .rateLimited("Over the limit of \(what) a minute of this \(refusal.scope.rawValue); nothing was stored."),
         retryAfter: refusal.retryAfter)
     case .quotaExceeded:
-      StandInCore.Answer(.quotaExceeded("The month's events are past 110 % of the plan; nothing was stored."))
-    case .tooManyKeys: StandInCore.Answer(.serverError("Too many keys."))
+      return dialect.answer(.quotaExceeded("The month's events are past 110 % of the plan; nothing was stored."))
     }
   }
+}
 
-  fileprivate mutating func takeIdentify(
-    _ body: UnsafeRawBufferPointer, _ app: (index: Int, name: String), _ now: Timestamp
-  ) throws(StandInError) -> StandInCore.Answer {
-    switch reader.readIdentify(body, receivedAt: now) {
-    case .failure(let error): return StandInCore.Answer(error)
-    case .success(let call):
-      statistics.identifyCalls += 1
-      guard account.isFirstLink(call, app: app.index) else { return StandInCore.Answer(status: 204) }
-      lines.removeAll(keepingCapacity: true)
-      JournalRecord.write(
-        sequence: journal.next, receivedAt: now, app: app.name, kind: .identify, isClamped: false,
-        hasLineBreaks: call.hasLineBreaks, event: call.bytes(in: body), to: &lines)
-      try journal.append(lines, count: 1)
-      account.commitLink(call, app: app.index)
-      statistics.links += 1
-      return StandInCore.Answer(status: 204)
-    }
+extension Dialect {
+  /// An error in the protocol's form.
+  ///
+  /// - Parameter retryAfter: whole seconds, for the header of the name.
+  func answer(_ error: APIError, retryAfter: Int? = nil) -> DialectAnswer {
+    var answer = incoming.answer(error)
+    if let retryAfter { answer.headers.append(("Retry-After", "\(retryAfter)")) }
+    return answer
   }
 }
 
@@ -193,38 +248,5 @@ extension StandInCore {
     var name = Array("key-".utf8)
     for byte in digest[..<4] { name += [hex[Int(byte >> 4)], hex[Int(byte & 15)]] }
     return String(decoding: name, as: UTF8.self)
-  }
-}
-
-/// Takes an account back to where its file ends.
-private final class Recall {
-  private(set) var unreadable = 0
-  private let now: Timestamp
-  private let reader = EventsReader()
-
-  init(clock: WallClock) { now = clock.now }
-
-  func take(_ line: UnsafeRawBufferPointer, into account: inout Account) {
-    guard let record = JournalRecord(line: line), let app = account.app(record.app) else {
-      unreadable += 1
-      return
-    }
-    let body = UnsafeRawBufferPointer(rebasing: line[record.event])
-    switch record.kind {
-    case .event:
-      guard reader.readEvent(body, receivedAt: record.receivedAt, judgesTime: false) == nil,
-        let event = reader.accepted.first
-      else {
-        unreadable += 1
-        return
-      }
-      account.recall(event, name: event.name(in: body), app: app, storedAt: record.receivedAt, now: now)
-    case .identify:
-      guard case .success(let call) = reader.readIdentify(body, receivedAt: record.receivedAt) else {
-        unreadable += 1
-        return
-      }
-      account.recallLink(call, app: app)
-    }
   }
 }

@@ -1,83 +1,96 @@
+import Dialects
 import EventsAPI
 import HTTPServer
 
-/// The stand-in's HTTP: the API's two routes, and what shows what they stored.
+/// The stand-in's HTTP: the routes of its protocols, and what shows what they stored.
 struct StandInHandler: HTTPHandler {
   let core: StandInCore
 
   private enum Page { case events, stats }
 
   func head(of exchange: any HTTPExchange) -> HeadDecision {
-    if let route = Self.route(of: exchange) {
+    if let served = core[exchange.path] {
+      if served.route.isForBrowsers, exchange.method == "OPTIONS" { return .answer(Self.preflight(exchange)) }
       // A failure that was ordered comes before every other answer, and every answer is late when that was ordered.
-      if core.configuration.latency == .zero, !core.isFailureArmed, let refusal = refusal(of: exchange) {
-        core.count(refusal.status, route)
+      if core.configuration.latency == .zero, !core.isFailureArmed, let refusal = refusal(of: exchange, served) {
+        core.count(refusal.status, served)
         return .answer(refusal)
       }
-      return .readBody(limit: EventsLimits.bodyBytesMax)
+      return .readBody(limit: served.route.bodyBytesMax)
     }
     guard Self.page(of: exchange) != nil else {
-      return .answer(Self.response(.notFound("There is nothing here; see /v1/events, /v1/identify, /events, /stats.")))
+      let paths = core.configuration.protocols.flatMap(\.incoming.routes).map(\.path) + ["/events", "/stats"]
+      return .answer(response(.notFound("There is nothing here; see \(paths.joined(separator: ", ")).")))
     }
     guard exchange.method == "GET" || exchange.method == "HEAD" else {
-      return .answer(Self.notAllowed("GET, HEAD"))
+      return .answer(response(Self.notAllowed("GET, HEAD"), headers: [("Allow", "GET, HEAD")]))
     }
     return .readBody(limit: 0)
   }
 
   func handle(_ exchange: any HTTPExchange) {
-    guard let route = Self.route(of: exchange) else { return exchange.respond(show(exchange)) }
-    let response = answer(route, exchange)
-    core.count(response.status, route)
+    guard let served = core[exchange.path] else { return exchange.respond(show(exchange)) }
+    var response = answer(served, exchange)
+    core.count(response.status, served)
+    if served.route.isForBrowsers, let origin = exchange.header("Origin") {
+      response.headers.append(("Access-Control-Allow-Origin", origin))
+    }
     guard core.configuration.latency > .zero else { return exchange.respond(response) }
-    let latency = core.configuration.latency
+    let (latency, late) = (core.configuration.latency, response)
     Task {
       try? await Task.sleep(for: latency)
-      exchange.respond(response)
+      exchange.respond(late)
     }
   }
 
   func fault(_ fault: HTTPFault, of exchange: any HTTPExchange) -> HTTPResponse {
-    let response =
+    let served = core[exchange.path]
+    let error: APIError =
       switch fault {
-      case .bodyTooLarge: Self.response(.payloadTooLarge)
-      case .unsupportedEncoding:
-        Self.response(.unsupportedMediaType("Content-Encoding may be gzip, deflate or identity."))
-      case .undecodableBody: Self.response(.invalidBody("The body is not what its Content-Encoding says."))
-      case .badFraming(let detail): Self.response(.invalidBody("The request's end can't be told: \(detail)."))
-      case .bodyTimeout:
-        Self.response(APIError(status: 408, code: "request_timeout", message: "The body took too long."))
-      case .overloaded: Self.response(.serverError("Too much at once; come again."), retryAfter: 1)
+      case .bodyTooLarge: served.map { .payloadTooLarge(bytesMax: $0.route.bodyBytesMax) } ?? .payloadTooLarge
+      case .unsupportedEncoding: .unsupportedMediaType("Content-Encoding may be gzip, deflate or identity.")
+      case .undecodableBody: .invalidBody("The body is not what its Content-Encoding says.")
+      case .badFraming(let detail): .invalidBody("The request's end can't be told: \(detail).")
+      case .bodyTimeout: APIError(status: 408, code: "request_timeout", message: "The body took too long.")
+      case .overloaded: .serverError("Too much at once; come again.")
       }
-    if let route = Self.route(of: exchange) { core.count(response.status, route) }
+    let response = response(error, served?.dialect, retryAfter: fault == .overloaded ? 1 : nil)
+    if let served { core.count(response.status, served) }
     return response
   }
 
-  // MARK: The API
+  // MARK: The protocols
 
-  private static func route(of exchange: any HTTPExchange) -> APIRoute? {
-    APIRoute.allCases.first { $0.path == exchange.path }
-  }
-
-  private func answer(_ route: APIRoute, _ exchange: any HTTPExchange) -> HTTPResponse {
-    if let failure = core.takeForcedFailure() { return Self.response(failure) }
-    if let refusal = refusal(of: exchange) { return refusal }
-    return Self.response(core.answer(route, key: exchange.header("X-Write-Key") ?? "", body: exchange.body))
+  private func answer(_ served: StandInCore.Served, _ exchange: any HTTPExchange) -> HTTPResponse {
+    if let failure = core.takeForcedFailure(served.dialect) { return HTTPResponse(failure) }
+    if let refusal = refusal(of: exchange, served) { return refusal }
+    return HTTPResponse(core.answer(served, ExchangeRequest(exchange: exchange), body: exchange.body))
   }
 
   /// What is wrong with a request before its body is looked at.
-  private func refusal(of exchange: any HTTPExchange) -> HTTPResponse? {
-    guard exchange.method == "POST" else { return Self.notAllowed("POST") }
+  private func refusal(of exchange: any HTTPExchange, _ served: StandInCore.Served) -> HTTPResponse? {
+    guard exchange.method == "POST" else {
+      let methods = served.route.isForBrowsers ? "OPTIONS, POST" : "POST"
+      return response(Self.notAllowed("POST"), served.dialect, headers: [("Allow", methods)])
+    }
     guard Self.isJSON(exchange.header("Content-Type")) else {
-      return Self.response(.unsupportedMediaType("Content-Type must be application/json."))
+      return response(.unsupportedMediaType("Content-Type must be application/json."), served.dialect)
     }
-    guard let key = exchange.header("X-Write-Key"), !key.isEmpty else {
-      return Self.response(.invalidWriteKey("The header X-Write-Key is missing."))
-    }
-    guard core.configuration.keys?.contains(key) ?? true else {
-      return Self.response(.invalidWriteKey("This write key is unknown or revoked."))
-    }
-    return nil
+    guard
+      case .head(let key) = served.dialect.incoming.keyClaim(of: ExchangeRequest(exchange: exchange), served.route)
+    else { return nil }
+    return core.refusal(ofKey: key, served).map { response($0, served.dialect) }
+  }
+
+  /// A web page of any origin may post here.
+  private static func preflight(_ exchange: any HTTPExchange) -> HTTPResponse {
+    HTTPResponse(
+      status: 204,
+      headers: [
+        ("Access-Control-Allow-Origin", exchange.header("Origin") ?? "*"), ("Access-Control-Allow-Methods", "POST"),
+        ("Access-Control-Allow-Headers", exchange.header("Access-Control-Request-Headers") ?? "Content-Type"),
+        ("Vary", "Origin"),
+      ])
   }
 
   /// `application/json`, `application/…+json`, or nothing said.
@@ -114,7 +127,7 @@ struct StandInHandler: HTTPHandler {
       case ("format", "ndjson"): asLines = true
       case ("format", "json"): asLines = false
       default:
-        return Self.response(
+        return response(
           APIError(
             status: 400, code: "invalid_parameter",
             message: "Parameters are offset=0…, limit=1…\(StandInCore.pageLimitMax), format=json|ndjson."))
@@ -126,23 +139,42 @@ struct StandInHandler: HTTPHandler {
       return HTTPResponse(status: 200, headers: [("Content-Type", "application/x-ndjson")], body: body)
     } catch {
       core.logger.error("the stand-in can't read what it stored", about: error.description)
-      return Self.response(.serverError("What was stored can't be read now."))
+      return response(.serverError("What was stored can't be read now."))
     }
   }
 
   // MARK: Answers
 
-  private static func response(_ answer: StandInCore.Answer) -> HTTPResponse {
-    let headers = answer.retryAfter.map { [(name: "Retry-After", value: "\($0)")] } ?? []
-    if answer.body.isEmpty { return HTTPResponse(status: answer.status, headers: headers) }
-    return .json(answer.status, answer.body, headers: headers)
+  /// An error in a protocol's form; of a path that is none's, in the first one's.
+  private func response(
+    _ error: APIError, _ dialect: (any Dialect)? = nil, headers: [(name: String, value: String)] = [],
+    retryAfter: Int? = nil
+  ) -> HTTPResponse {
+    var response = HTTPResponse(
+      (dialect ?? core.configuration.protocols.first ?? DialectRegistry.usual).answer(error, retryAfter: retryAfter))
+    response.headers += headers
+    return response
   }
 
-  private static func response(_ error: APIError, retryAfter: Int? = nil) -> HTTPResponse {
-    response(StandInCore.Answer(error, retryAfter: retryAfter))
+  private static func notAllowed(_ methods: String) -> APIError {
+    .methodNotAllowed("Only \(methods) is answered here.")
   }
+}
 
-  private static func notAllowed(_ methods: String) -> HTTPResponse {
-    .json(405, APIError.methodNotAllowed("Only \(methods) is answered here.").body, headers: [("Allow", methods)])
+/// A request of the server's, as protocols look at it.
+private struct ExchangeRequest: IncomingRequest {
+  let exchange: any HTTPExchange
+
+  var method: String { exchange.method }
+  var path: String { exchange.path }
+  func header(_ name: StaticString) -> String? { exchange.header(name) }
+}
+
+extension HTTPResponse {
+  fileprivate init(_ answer: DialectAnswer) {
+    self =
+      answer.body.isEmpty
+      ? HTTPResponse(status: answer.status, headers: answer.headers)
+      : .json(answer.status, answer.body, headers: answer.headers)
   }
 }

@@ -2,13 +2,13 @@ import HTTPServer
 import Observability
 import Synchronization
 
-/// A stand-in for the vendor's API: obeys the whole of its spec on a port of its own.
+/// A stand-in for vendors' APIs: obeys the protocols that its configuration names, all on a port of its own.
 ///
-/// `POST /v1/events` and `/v1/identify` answer as the API does: every rule, duplicates by `event_id` under each key,
-/// clamping, both rate limits, the month's quota, 500 event names a key. `GET /events?offset=&limit=&format=` lists what
-/// was stored with the events' bytes as they came (a context's unlisted keys and the country, which the API drops and
-/// adds, are left as they are), and `GET /stats` counts. With a data directory all but the rate limits survives a
-/// restart.
+/// Each protocol's routes answer as its dialect says: every rule, duplicates by the event's id under each key, clamping, the
+/// limits a minute, the month's quota, 500 event names a key, as far as the protocol has them.
+/// `GET /events?offset=&limit=&format=` lists what was stored with the events' bytes as they came (a context's unlisted keys
+/// and the country, which the App Store Operator API drops and adds, are left as they are), and `GET /stats` counts. With a
+/// data directory all but the rate limits survives a restart.
 public final class StandInServer: Sendable {
   private let configuration: StandInConfiguration
   private let logger: Logger

@@ -30,6 +30,10 @@ import Testing
 
   @Test(arguments: [
     (["--listen", "8789"], "--listen: \"8789\" has no host; did you mean 127.0.0.1:8789?"),
+    (
+      ["--protocol", "al"], "--protocol wants app-store-operator, datalyr, voidhash, all, not \"al\"; did you mean all?"
+    ),
+    (["--requests-per-minute", "0"], "--requests-per-minute wants a whole number from 1 to 100000000, not \"0\""),
     (["--fail", "20"], "--fail wants a status from 400 to 599, or with a count as in 503:3, not \"20\""),
     (["--fail", "503:0"], "--fail wants a status from 400 to 599, or with a count as in 503:3, not \"503:0\""),
     (["--limiter", "slidin"], "--limiter wants sliding, fixed, bucket, none, not \"slidin\"; did you mean sliding?"),
@@ -46,6 +50,33 @@ import Testing
     let ran = await run(["upstream"] + words)
     #expect(ran.code == 2 && ran.out.isEmpty)
     #expect(ran.err.hasPrefix("event-relay upstream: \(message)\n"))
+  }
+
+  @Test(arguments: [
+    ("datalyr", SendProtocolTests.track(1), SendProtocolTests.track(2)),
+    ("voidhash", SendProtocolTests.voidhash(1), SendProtocolTests.voidhash(2)),
+    ("app-store-operator", goodEvent(1), goodEvent(2)),
+  ])
+  func `One of all protocols takes what send sends by each`(_ name: String, _ one: String, _ two: String) async throws {
+    let listens = Fact<String?>(nil)
+    let ends = Fact(false)
+    async let upstream = run(
+      "upstream", "--protocol", "all", "--listen", "127.0.0.1:0",
+      whenSaid: { text in if text.contains("listens at ") { listens.change { $0 = $0 ?? text } } },
+      waitForStop: { await ends.wait { $0 } })
+    let line = try #require(await listens.wait { $0 != nil } ?? nil)
+    let address = try #require(line.split(separator: " ").last?.split(separator: "\n").first)
+    for _ in 0..<2 {
+      let sent = await run(
+        "send", "--protocol", name, "--to", "http://\(address)", "--key", "vh_pk_1", "-", input: one + "\n" + two)
+      #expect(sent.code == 0 && sent.out.hasPrefix("accepted  2\n"), "\(sent.out)\(sent.err)")
+    }
+    // Of other protocols than the file's nothing can be sent by mistake.
+    let other = name == "datalyr" ? "voidhash" : "datalyr"
+    let wrong = await run("send", "--protocol", other, "--to", "http://\(address)", "--key", "k", "-", input: one)
+    #expect(wrong.code == 1 && wrong.err.contains("rules: "), "\(wrong.err)")
+    ends.change { $0 = true }
+    #expect(await upstream.code == 0)
   }
 
   @Test func `An address that is taken says so, and the exit code is 1`() async {

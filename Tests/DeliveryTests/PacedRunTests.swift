@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import EventLog
 import EventsAPI
 import Synchronization
@@ -16,6 +17,12 @@ final class PacedRunTests: Sendable {
   private static let installs = 200
   private static let total = 50_000
 
+  private struct Request: IncomingRequest {
+    let method = "POST"
+    var path, key: String
+    func header(_ name: StaticString) -> String? { "\(name)" == "X-Write-Key" ? key : nil }
+  }
+
   /// The stand-in without its HTTP.
   private func standIn(_ limiter: LimiterKind) throws -> StandInCore {
     var configuration = StandInConfiguration()
@@ -28,12 +35,12 @@ final class PacedRunTests: Sendable {
         arrived.numbers += numbers
         arrived.others += numbers.count { $0 % 2 == 1 }
       }
-      let answer = sent.body.withUnsafeBytes {
-        core.answer(sent.route == "events" ? .events : .identify, key: sent.key, body: $0)
-      }
+      let request = Request(path: "/v1/\(sent.route)", key: sent.key)
+      guard let served = core[request.path] else { preconditionFailure("no route: \(sent.route)") }
+      let answer = sent.body.withUnsafeBytes { core.answer(served, request, body: $0) }
       return .status(
         answer.status, String(decoding: answer.body, as: UTF8.self),
-        answer.retryAfter.map { [("retry-after", "\($0)")] } ?? [])
+        answer.headers.map { ($0.name.lowercased(), $0.value) })
     }
     return core
   }
@@ -95,7 +102,7 @@ final class PacedRunTests: Sendable {
     scene.simulation.advance(atMost: .seconds(3 * 3600)) { subscription.pending.events == 0 }
     #expect(subscription.ledger.settled == Tally(.delivered, Self.total))
     #expect(subscription.ledger.isBalanced)
-    #expect(core.state.withLock { $0.statistics.rateLimited.isEmpty })
+    #expect(core.state.withLock { $0.statistics[0]?.rateLimited.isEmpty } == true)
     #expect(core.state.withLock { $0.account.summary.map(\.stored) } == [Self.total])
     // Each install's in order.
     var last: [Int: Int] = [:]

@@ -146,13 +146,16 @@ extension EndToEnd {
         if isRunning {
           let answer = try await relay.admin("GET", "/events/\(unknown)")
           #expect(answer.status == 404 && answer.json?["code"] == "not_found", "\(answer.text)")
-          #expect(try await relay.admin("GET", "/events/soon").status == 400)
+          #expect(try await relay.admin("GET", "/events/a%2Fb%20%C3%A9").json?["event_id"] == "a/b é")
+          for wrong in ["", "%2", "%FF", String(repeating: "x", count: 257)] {
+            #expect(try await relay.admin("GET", "/events/\(wrong)").status == 400, "\(wrong)")
+          }
           #expect(try await relay.admin("GET", "/events/\(unknown)?timeout=2h").status == 400)
           #expect(try await relay.admin("POST", "/events/\(unknown)").status == 405)
         }
       }
-      let wrong = try await eventRelay("where", "12345", "--config", directory.file("relay.yaml"))
-      #expect(wrong.exitCode == 2 && wrong.errors.contains("an event_id is a UUID"), "\(wrong)")
+      let wrong = try await eventRelay("where", "", "--config", directory.file("relay.yaml"))
+      #expect(wrong.exitCode == 2 && wrong.errors.contains("an event's id has 1 to 256 characters"), "\(wrong)")
     }
   }
 }

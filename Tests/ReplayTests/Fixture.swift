@@ -21,6 +21,8 @@ final class Fixture {
   private(set) var sink: any Subscription
   let types = ["upstream": "upstream", "raw": "ndjson", "audit": "archive"]
   let audited = Fact<[String]>([])
+  /// The protocols that apps speak, by their names.
+  let spoken = Fact<[String: UInt8]>([:])
 
   init() throws {
     (log, letters, sink) = try Self.open(directory)
@@ -45,7 +47,7 @@ final class Fixture {
     let types = types
     return ReplayDesk.Room(
       log: log, deadLetters: letters, relay: "r-1", directory: directory.file("replays"), destinations: types,
-      logger: .silent
+      speaks: { [spoken] in spoken.value[$0] }, logger: .silent
     ) { [audited] action, actor, _ in audited.change { $0.append("\(action) by \(actor)") } }
   }
 
@@ -88,6 +90,30 @@ final class Fixture {
           deadLetter: DeadLetterDetails(
             destination: "raw", reason: .rejected, status: 200, code: code, message: nil, attempts: 1, at: Self.time))
       }
+    }
+    _ = try letters.prepare("raw")
+    let mark = try letters.append("raw", lines: lines)
+    try sink.commit(attachment: ["dead_letters": mark.json])
+  }
+
+  /// Writes an event of another protocol among the sink's dead letters.
+  func bury(_ text: String, by name: String, app: String) throws {
+    let dialect = DialectRegistry.dialect(named: name) ?? DialectRegistry.usual
+    let reader = dialect.incoming.makeReader()
+    let lines = RecordLines(relay: "r-1")
+    let padded = Array(text.utf8) + [UInt8](repeating: 0, count: 64)
+    padded.withUnsafeBytes { padded in
+      let bytes = UnsafeRawBufferPointer(rebasing: padded[..<text.utf8.count])
+      guard let accepted = reader.readRecord(bytes, kind: .event, receivedAt: Self.time) else {
+        preconditionFailure("not an event: \(text)")
+      }
+      let event = StoredEvent(
+        sequence: 7, index: EventIndex(accepted, judgesTime: true), kind: .event, dialect: dialect.number,
+        receivedAt: Self.time, appIndex: 0, offset: 0)
+      lines.append(
+        event, app: app, bytes: bytes,
+        deadLetter: DeadLetterDetails(
+          destination: "raw", reason: .refused, status: 400, code: "bad", message: nil, attempts: 1, at: Self.time))
     }
     _ = try letters.prepare("raw")
     let mark = try letters.append("raw", lines: lines)

@@ -1,4 +1,5 @@
 import Clocks
+import Dialects
 import Glibc
 import Observability
 import TestSupport
@@ -44,7 +45,7 @@ struct KeepingTests {
     Array(text.utf8).withUnsafeBytes { event in
       JournalRecord.write(
         sequence: 42, receivedAt: Timestamp(milliseconds: 1_792_757_071_512), app: "key-0123abcd", kind: .identify,
-        isClamped: isClamped, hasLineBreaks: true, event: event, to: &line)
+        dialect: DialectRegistry.usual, isClamped: isClamped, hasLineBreaks: true, event: event, to: &line)
     }
     #expect(line.last == UInt8(ascii: "\n") && line.filter { $0 == UInt8(ascii: "\n") }.count == 1)
     line.removeLast()

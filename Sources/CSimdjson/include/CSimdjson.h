@@ -5,5 +5,6 @@
 #include "CSimdjsonDocument.h"
 #include "CSimdjsonEvents.h"
 #include "CSimdjsonFields.h"
+#include "CSimdjsonFind.h"
 
 #endif

@@ -37,8 +37,10 @@ struct PassportTables {
       copy["log"]?["segment"]?.string.map { "\($0), offset \(number(copy["log"]?["offset"]))" }
       ?? "no longer there"
     let clamped = copy["clamped"]?.bool == true ? ", occurred_at clamped" : ""
+    // (A relay of an older version doesn't say so.)
+    let byProtocol = copy["protocol"]?.string.map { " (\($0))" } ?? ""
     var text =
-      "seq \(number(copy["seq"])), \(copy["kind"]?.string ?? "?") of app \(copy["app"]?.string ?? "?"), received at "
+      "seq \(number(copy["seq"])), \(copy["kind"]?.string ?? "?") of app \(copy["app"]?.string ?? "?")\(byProtocol), received at "
       + "\(copy["received_at"]?.string ?? "?")\(clamped)\nin the log: \(place)\n"
     var table = Table([.init("destination"), .init("state"), .init("attempts", isNumber: true), .init("detail")])
     for destination in copy["destinations"]?.array ?? [] {

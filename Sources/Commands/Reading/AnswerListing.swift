@@ -1,4 +1,4 @@
-import EventsAPI
+import Dialects
 import JSON
 
 /// The answer of a batch of any length: `{"accepted":…,"rejected":[…],"clamped":[…]}`, an entry a line.
@@ -14,6 +14,20 @@ final class AnswerListing: Sendable {
     JSONText.appendString(code, to: &entry)
     entry += ",\"message\":".utf8
     JSONText.appendString(message, to: &entry)
+    entry.append(UInt8(ascii: "}"))
+    try add(entry, to: rejected)
+  }
+
+  /// Adds an entry of `rejected` with the whole answer that a request of the event alone gets, where there is no entry in
+  /// answers: `{"index":…,"event_id":…,"status":400,"answer":{…}}`.
+  func refuse(index: Int, eventID: String?, _ answer: DialectAnswer) throws(CommandFailure) {
+    var entry = JSONValue.object([
+      .init("index", JSONValue(index)), .init("event_id", JSONValue(eventID)),
+      .init("status", JSONValue(answer.status)),
+    ]).utf8
+    entry.removeLast()
+    entry += ",\"answer\":".utf8
+    entry += answer.body.isEmpty ? Array("null".utf8) : answer.body
     entry.append(UInt8(ascii: "}"))
     try add(entry, to: rejected)
   }

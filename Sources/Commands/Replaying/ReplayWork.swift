@@ -80,7 +80,13 @@ struct ReplayWork: Sendable {
     "the answer at the admin address isn't a relay's; is it another program's?")
 
   private func offline(_ stop: Stop) async throws(CommandFailure) -> JSONValue {
-    let configuration = needsKeys ? try file.load() : try file.loadForAsking()
+    // (What protocol an app speaks is known by the whole only. Without its secrets here, the relay's next start tells: it sends
+    // no event by another.)
+    let configuration: RelayConfiguration
+    switch file.read() {
+    case .success(let whole): configuration = whole
+    case .failure: configuration = needsKeys ? try file.load() : try file.loadForAsking()
+    }
     let answer = await WorkerThread.run { [self] in
       let progress = ReplayProgress(context.output)
       defer { progress.clear() }

@@ -1,9 +1,10 @@
 import Clocks
+import Dialects
 import EventsAPI
 
 /// Makes batches of a file's events.
 ///
-/// Unchecked because one thread at a time uses it: the sender asks for the next batch when it has sent the last.
+/// Unchecked because one thread at a time uses it: the sender asks for the next batch when it has the last.
 final class OutgoingEvents: @unchecked Sendable {
   struct Unsent: Sendable, Equatable {
     var index: Int
@@ -13,31 +14,45 @@ final class OutgoingEvents: @unchecked Sendable {
   private enum Source {
     case lines(LineReader)
     case elements(ElementReader)
-    case whole([UInt8])
+    /// A body that a server takes as it is, read by the judge.
+    case body([UInt8])
+    case event([UInt8])
   }
 
   private let input: InputFile
   private let source: Source
+  private let clock: WallClock
+  private let dialect: any Dialect
+  private let judge: EventJudge
+  /// Tells JSON from what is none.
   private let reader = EventsReader()
   private var nextIndex = 0
   /// An event that had no place in the last batch.
-  private var kept: (index: Int, bytes: [UInt8])?
+  private var kept: OutgoingBatch.Event?
   private var isAtEnd = false
   /// Those that can't be sent, since the last time they were taken.
   private var unsent: [Unsent] = []
 
-  private static let envelopeBytes = "{\"events\":[]}".utf8.count
+  private var eventsMax: Int {
+    dialect.outgoing.habits.keepsRequestsApart ? 1 : dialect.outgoing.defaults.maxBatchEvents
+  }
+  private var bytesMax: Int { dialect.outgoing.defaults.maxBatchBytes }
 
-  init(_ operand: String, _ context: CommandContext) throws(CommandFailure) {
+  init(_ operand: String, _ dialect: any Dialect, _ context: CommandContext) throws(CommandFailure) {
     input = try InputFile(operand, standardInput: context.standardInput)
-    let head = try input.head(EventsLimits.bodyBytesMax)
+    self.dialect = dialect
+    clock = context.clock
+    judge = EventJudge(dialect)
+    let bodyMax = dialect.incoming.batchRoute.bodyBytesMax
+    let head = try input.head(bodyMax)
     switch InputShape(head: head.bytes) {
     case .lines: source = .lines(LineReader(input))
     case .event where !head.isAll: source = .lines(LineReader(input))
-    case .event: source = .whole(Array("{\"events\":[".utf8) + head.bytes + Array("]}".utf8))
+    case .event: source = .event(head.bytes)
     case .array:
       throw CommandFailure("\(input.name) is a list; it should be {\"events\":[...]} or one event a line", code: .usage)
-    case .batch where head.isAll && Self.isBody(head.bytes, reader): source = .whole(head.bytes)
+    case .batch where head.isAll && judge.refusal(ofBody: head.bytes, at: clock.now) == nil:
+      source = .body(head.bytes)
     case .batch: source = .elements(ElementReader(input))
     }
   }
@@ -45,50 +60,46 @@ final class OutgoingEvents: @unchecked Sendable {
   var name: String { input.name }
   var share: Double? { input.share }
 
-  /// A body that a server takes as it is.
-  private static func isBody(_ bytes: [UInt8], _ reader: EventsReader) -> Bool {
-    let padded = bytes + [UInt8](repeating: 0, count: 64)
-    return padded.withUnsafeBytes {
-      reader.readBatch(UnsafeRawBufferPointer(rebasing: $0[..<bytes.count]), receivedAt: WallClock.system.now) == nil
-    }
-  }
-
   /// The next batch, and what couldn't be sent on the way to it; no batch at the end.
   func next() throws(CommandFailure) -> (batch: OutgoingBatch?, unsent: [Unsent]) {
     defer { unsent = [] }
-    if case .whole(let body) = source {
+    if case .body(let body) = source {
       guard !isAtEnd else { return (nil, []) }
       isAtEnd = true
-      return (try wholeBatch(body), unsent)
+      return (whole(body), unsent)
     }
-    var batch = OutgoingBatch(indexes: [], events: [])
-    var bytes = Self.envelopeBytes
-    while batch.events.count < EventsLimits.batchEventsMax, let event = try nextEvent() {
+    var batch = OutgoingBatch()
+    var bytes = dialect.outgoing.frameBytes
+    while batch.events.count < eventsMax, let event = try nextEvent() {
       let more = event.bytes.count + (batch.events.isEmpty ? 0 : 1)
-      guard bytes + more <= EventsLimits.bodyBytesMax else {
+      guard batch.events.isEmpty || bytes + more <= bytesMax else {
         kept = event
         break
       }
       bytes += more
-      batch.indexes.append(event.index)
-      batch.events.append(event.bytes)
+      batch.events.append(event)
       // A file of nothing but bad lines doesn't pile them up.
       if unsent.count >= 1000 { break }
     }
     return (batch.events.isEmpty && isAtEnd && kept == nil ? nil : batch, unsent)
   }
 
-  private func wholeBatch(_ body: [UInt8]) throws(CommandFailure) -> OutgoingBatch? {
-    guard Self.isBody(body, reader) else {
-      // Only a single event over several lines can come to this.
-      throw CommandFailure("\(input.name) is not JSON, or more than one event on several lines each")
+  /// A body by itself: as it is where its key is in a header, else its events with what came around them, since the key in it
+  /// may be another one.
+  private func whole(_ body: [UInt8]) -> OutgoingBatch {
+    var batch = OutgoingBatch()
+    guard dialect.hasKeyInHead else {
+      batch.events = judge.accepted().enumerated().map { .init(place: $0, bytes: $1.bytes, known: $1.event) }
+      batch.envelope = Array(judge.reader.envelope)
+      return batch
     }
-    let count = reader.accepted.count + reader.rejected.count
-    nextIndex = count
-    return OutgoingBatch(indexes: Array(0..<count), events: [], whole: body)
+    let count = judge.reader.accepted.count + judge.reader.rejectedCodes.count
+    batch.events = (0..<count).map { .init(place: $0, bytes: []) }
+    batch.whole = body
+    return batch
   }
 
-  private func nextEvent() throws(CommandFailure) -> (index: Int, bytes: [UInt8])? {
+  private func nextEvent() throws(CommandFailure) -> OutgoingBatch.Event? {
     if let kept {
       self.kept = nil
       return kept
@@ -100,13 +111,14 @@ final class OutgoingEvents: @unchecked Sendable {
       }
       let index = nextIndex
       nextIndex += 1
-      if let why = whyUnsent(read.bytes) {
+      var event = OutgoingBatch.Event(place: index, bytes: read.bytes)
+      if let why = whyUnsent(&event) {
         unsent.append(Unsent(index: index, why: "\(read.place) \(why); not sent"))
         // What was read so far is sent before more of a bad file is looked at.
         if unsent.count >= 1000 { return nil }
         continue
       }
-      return (index, read.bytes)
+      return event
     }
     return nil
   }
@@ -117,22 +129,52 @@ final class OutgoingEvents: @unchecked Sendable {
       return try lines.next().map { ("line \($0.number)", $0.bytes.map { Array($0) } ?? []) }
     case .elements(let elements):
       return try elements.next().map { ("event \(nextIndex)", $0) }
-    case .whole: return nil
+    case .event(let bytes):
+      guard nextIndex == 0 else { return nil }
+      guard isJSON(bytes) == nil else {
+        throw CommandFailure("\(input.name) is not JSON, or more than one event on several lines each")
+      }
+      return ("event 0", bytes)
+    case .body: return nil
     }
   }
 
-  /// Nil when an event can be sent. One bad line would have a server refuse a hundred events.
-  private func whyUnsent(_ bytes: [UInt8]) -> String? {
-    guard !bytes.isEmpty, bytes.count + Self.envelopeBytes <= EventsLimits.bodyBytesMax else {
-      return "is over \(EventsLimits.bodyBytesMax) bytes"
+  /// Nil when an event can be sent. One bad line would have a server refuse a hundred events: it must be JSON, and where a
+  /// server judges requests as a whole, it must keep the rules too.
+  private func whyUnsent(_ event: inout OutgoingBatch.Event) -> String? {
+    guard !event.bytes.isEmpty, event.bytes.count + dialect.outgoing.frameBytes <= bytesMax else {
+      return "is over \(bytesMax) bytes"
     }
+    if let refusal = isJSON(event.bytes) { return Self.words(refusal) }
+    if dialect.incoming.judgesEventsApart { return nil }
+    if let refusal = event.bytes.withUnsafeBytes({ judge.refusal(ofEvent: $0, at: clock.now) }) {
+      return "breaks \(dialect.title)'s rules: " + Self.words(refusal)
+    }
+    guard let found = judge.accepted().first else { return "is taken by no server" }
+    // (What only came around the event isn't the event's: a key, say.)
+    (event.known, event.bytes) = (found.event, found.bytes)
+    return nil
+  }
+
+  private func isJSON(_ bytes: [UInt8]) -> APIError? {
     let padded = bytes + [UInt8](repeating: 0, count: 64)
-    let refusal = padded.withUnsafeBytes {
-      reader.readEvent(UnsafeRawBufferPointer(rebasing: $0[..<bytes.count]), receivedAt: WallClock.system.now)
+    return padded.withUnsafeBytes {
+      reader.readEvent(UnsafeRawBufferPointer(rebasing: $0[..<bytes.count]), receivedAt: clock.now)
     }
-    guard let refusal else { return nil }
+  }
+
+  private static func words(_ refusal: APIError) -> String {
     let words = refusal.message
     let what = words.hasPrefix("The body ") ? String(words.dropFirst(9)) : words
     return what.hasSuffix(".") ? String(what.dropLast()) : what
+  }
+}
+
+extension Dialect {
+  /// The key of a batch stands in its head, and the body is the same whose ever it is.
+  fileprivate var hasKeyInHead: Bool {
+    let route = incoming.batchRoute
+    if case .head = incoming.keyClaim(of: UnsentRequest(path: route.path), route) { return true }
+    return false
   }
 }

@@ -6,6 +6,8 @@ struct SendTotals: Sendable, Equatable {
   var clamped = 0
   var notSent = 0
   var requests = 0
+  /// Of the rejected, those of which nobody was told which they are.
+  var unnamed = 0
   private var byCode: [String: Int] = [:]
 
   /// Codes that are counted each by itself; a server that makes up more has the rest counted together.
@@ -13,9 +15,10 @@ struct SendTotals: Sendable, Equatable {
 
   var events: Int { accepted + rejected + notSent }
 
-  mutating func reject(_ code: String) {
-    rejected += 1
-    byCode[byCode[code] == nil && byCode.count >= Self.codesMax ? "other" : code, default: 0] += 1
+  mutating func reject(_ code: String, _ count: Int = 1) {
+    guard count > 0 else { return }
+    rejected += count
+    byCode[byCode[code] == nil && byCode.count >= Self.codesMax ? "other" : code, default: 0] += count
   }
 
   var text: String {

@@ -1,16 +1,17 @@
 import Clocks
+import Dialects
 import EventsAPI
 import HTTPClient
 import JSON
 
-/// One run of `send`: requests one after the other, and what became of each event.
-///
-/// Unchecked because one task owns it, which waits for each of its steps.
-final class Sender: @unchecked Sendable {
+/// One run of `send`: its requests, and what became of each event. Where a protocol has one event a request, several requests
+/// are under way at once, and never two of one person.
+actor Sender {
   /// Lines that are named because they can't be sent; more are only counted.
   private static let unsentShownMax = 10
 
   private let target: SendTarget
+  private let dialect: any Dialect
   private let retriesMax: Int
   private let client: any HTTPSending
   private let context: CommandContext
@@ -20,9 +21,12 @@ final class Sender: @unchecked Sendable {
   private var hasAnswered = false
   /// Why nothing more is sent.
   private var stopped: String?
+  /// A batch that waits for the next round.
+  private var kept: OutgoingBatch?
 
-  init(target: SendTarget, retriesMax: Int, client: any HTTPSending, context: CommandContext) {
+  init(target: SendTarget, dialect: any Dialect, retriesMax: Int, client: any HTTPSending, context: CommandContext) {
     self.target = target
+    self.dialect = dialect
     self.retriesMax = retriesMax
     self.client = client
     self.context = context
@@ -31,18 +35,62 @@ final class Sender: @unchecked Sendable {
 
   func send(_ events: OutgoingEvents) async throws(CommandFailure) {
     while true {
-      let next = try await WorkerThread.run {
-        () -> Result<(batch: OutgoingBatch?, unsent: [OutgoingEvents.Unsent]), CommandFailure> in
-        Result { () throws(CommandFailure) in try events.next() }
-      }.get()
-      for unsent in next.unsent { note(unsent) }
-      guard let batch = next.batch else { break }
-      if batch.indexes.isEmpty { continue }
-      try await send(batch)
+      let round = try await nextRound(events)
+      if round.isEmpty { break }
+      try await sendTogether(round)
       progress.show(share: events.share, "\(totals.accepted) accepted, \(totals.rejected) rejected")
     }
     progress.clear()
     if totals.events == 0 { throw CommandFailure("\(events.name) holds no events") }
+  }
+
+  /// The batches that may be under way together; none at the end.
+  private func nextRound(_ events: OutgoingEvents) async throws(CommandFailure) -> [OutgoingBatch] {
+    let width = dialect.outgoing.habits.keepsRequestsApart ? dialect.outgoing.defaults.concurrency : 1
+    var round: [OutgoingBatch] = []
+    var persons: Set<UInt64> = []
+    while round.count < width {
+      var batch = kept
+      kept = nil
+      if batch == nil { batch = try await nextBatch(events) }
+      guard let batch else { break }
+      if batch.events.isEmpty { continue }
+      guard width == 1 || persons.isDisjoint(with: batch.persons) else {
+        kept = batch
+        break
+      }
+      persons.formUnion(batch.persons)
+      round.append(batch)
+    }
+    return round
+  }
+
+  private func nextBatch(_ events: OutgoingEvents) async throws(CommandFailure) -> OutgoingBatch? {
+    let next = try await WorkerThread.run {
+      () -> Result<(batch: OutgoingBatch?, unsent: [OutgoingEvents.Unsent]), CommandFailure> in
+      Result { () throws(CommandFailure) in try events.next() }
+    }.get()
+    for unsent in next.unsent { note(unsent) }
+    return next.batch
+  }
+
+  private func sendTogether(_ round: [OutgoingBatch]) async throws(CommandFailure) {
+    let failure = await withTaskGroup(of: CommandFailure?.self) { group in
+      for batch in round { group.addTask { await self.failure(of: batch) } }
+      var first: CommandFailure?
+      for await failure in group { first = first ?? failure }
+      return first
+    }
+    if let failure { throw failure }
+  }
+
+  private func failure(of batch: OutgoingBatch) async -> CommandFailure? {
+    do throws(CommandFailure) {
+      try await send(batch)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   private func note(_ unsent: OutgoingEvents.Unsent) {
@@ -53,94 +101,128 @@ final class Sender: @unchecked Sendable {
 
   /// Sends a batch, in halves when it is too large for the other side.
   private func send(_ batch: OutgoingBatch) async throws(CommandFailure) {
-    guard stopped == nil else { return totals.notSent += batch.indexes.count }
-    var schedule = RetrySchedule(initial: .seconds(1), max: .seconds(30))
-    for attempt in 0...retriesMax {
-      switch await post(batch) {
+    guard stopped == nil else { return totals.notSent += batch.events.count }
+    let request = batch.request(dialect, key: target.key, now: context.clock.now)
+    guard request.count == batch.events.count else {
+      // Not all of them have room in one request.
+      let (first, rest) = batch.split(max(request.count, 1))
+      try await send(first)
+      return try await send(rest)
+    }
+    var failed = FailedTries(count: 0)
+    while true {
+      let (verdict, failure) = await post(request)
+      switch verdict {
       case .delivered(let receipt): return try note(receipt, batch)
-      case .tooLarge, .badRequest:
-        if let halves = batch.halves {
-          try await send(halves.0)
-          return try await send(halves.1)
-        }
-        return stop(batch, "the request was refused as too large or not well formed")
+      case .tooLarge(let code, let message): return try await halve(batch, 413, code ?? "too_large", message ?? "")
+      case .badRequest(let code, let message): return try await halve(batch, 400, code, message)
       case .refused(let status, let code, let message):
+        if [400, 413, 422].contains(status), try reject(batch, code, message) { return }
         return stop(batch, "refused with HTTP \(status) \(code): \(message)")
       case .retry(_, .foreign(let status)):
         return stop(batch, "what answers there is no relay or upstream: HTTP \(status) without the API's own body")
       case .retry(let after, let reason):
-        guard attempt < retriesMax else {
-          return stop(batch, "still \(Self.words(reason)) after \(attempt + 1) attempts")
+        let words = Self.words(reason)
+        guard failed.count < retriesMax else {
+          return stop(batch, "still \(words) after \(failed.count + 1) attempts")
         }
-        let delay = schedule.delay(
-          retryAfter: after, isRateLimited: reason == .rateLimited, roll: Double.random(in: 0..<1))
-        await wait(delay, Self.words(reason))
+        await wait(&failed, after, isRateLimited: reason == .rateLimited, words)
       case nil:
-        guard hasAnswered else { return stop(batch, "\(lastFailure); is anything running there?") }
-        guard attempt < retriesMax else { return stop(batch, "\(lastFailure), after \(attempt + 1) attempts") }
-        await wait(schedule.delay(roll: Double.random(in: 0..<1)), lastFailure)
+        guard hasAnswered else { return stop(batch, "\(failure); is anything running there?") }
+        guard failed.count < retriesMax else { return stop(batch, "\(failure), after \(failed.count + 1) attempts") }
+        await wait(&failed, nil, isRateLimited: false, failure)
       }
     }
   }
 
-  private var lastFailure = ""
-
-  /// The verdict on one request; nil when no answer came.
-  private func post(_ batch: OutgoingBatch) async -> UpstreamVerdict? {
+  /// The verdict on one request; when no answer came, why.
+  private func post(_ request: OutgoingBatch.Request) async -> (verdict: UpstreamVerdict?, failure: String) {
     totals.requests += 1
     let answer = await client.send(
       HTTPClientRequest(
-        url: target.url + APIRoute.events.path, headers: target.headers, body: RequestBody(batch.body),
-        timeout: .seconds(60), unixSocket: target.unixSocket))
+        url: target.url + request.path, headers: request.headers, body: request.body, timeout: .seconds(60),
+        unixSocket: target.unixSocket))
     switch answer {
-    case .failure(let failure):
-      lastFailure = PrintableText.of("no answer: \(failure)")
-      return nil
+    case .failure(let failure): return (nil, PrintableText.of("no answer: \(failure)"))
     case .success(let answer):
       hasAnswered = true
-      return .judge(
-        status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
-        isBodyCut: answer.isBodyCut, sentEvents: batch.indexes.count, route: .events, now: context.clock.now)
+      let verdict = dialect.outgoing.judge(
+        UpstreamAnswer(
+          status: answer.status, retryAfter: answer.values(of: "retry-after"), body: answer.body,
+          isBodyCut: answer.isBodyCut, sentEvents: request.count, now: context.clock.now))
+      return (verdict, "")
     }
   }
 
-  private func wait(_ delay: Duration, _ why: String) async {
+  /// As the protocol waits, though a person at a terminal isn't made to wait as long as a relay's events may.
+  private func wait(
+    _ failed: inout FailedTries, _ asked: RetryAfter?, isRateLimited: Bool, _ why: String
+  ) async {
+    failed.count += 1
+    failed.rateLimited += isRateLimited ? 1 : 0
+    failed.isRateLimited = isRateLimited
+    failed.asked = asked
+    failed.roll = Double.random(in: 0..<1)
+    var retry = dialect.outgoing.defaults.retry
+    retry.initial = min(retry.initial, .seconds(1))
+    retry.max = min(retry.max, .seconds(30))
+    let delay = dialect.outgoing.wait(after: failed, retry)
     let seconds = (delay / .milliseconds(100)).rounded(.up) / 10
     progress.say("\(target.shown): \(why); trying again in \(seconds) s")
     await context.sleep(delay)
   }
 
+  /// Sends the halves of a batch that the other side can't take; a lone event is rejected, or everything ends.
+  private func halve(
+    _ batch: OutgoingBatch, _ status: Int, _ code: String, _ message: String
+  ) async throws(CommandFailure) {
+    if let halves = batch.halves {
+      try await send(halves.0)
+      return try await send(halves.1)
+    }
+    if try reject(batch, code, message) { return }
+    stop(batch, "the request was refused as too large or not well formed")
+  }
+
+  /// Takes a lone event's refusal for its rejection; false where servers have a better way to reject it, so that something
+  /// else is wrong.
+  private func reject(_ batch: OutgoingBatch, _ code: String, _ message: String) throws(CommandFailure) -> Bool {
+    guard !dialect.incoming.judgesEventsApart, batch.events.count == 1, let event = batch.events.first else {
+      return false
+    }
+    totals.reject(code)
+    try listing.reject(index: event.place, eventIDToken: idToken(0, batch), code: code, message: message)
+    return true
+  }
+
   private func note(_ receipt: BatchReceipt, _ batch: OutgoingBatch) throws(CommandFailure) {
-    totals.accepted += batch.indexes.count - receipt.rejected.count
+    totals.accepted += batch.events.count - receipt.rejected.count - receipt.unnamedRejections
+    totals.unnamed += receipt.unnamedRejections
+    totals.reject("not told which", receipt.unnamedRejections)
     totals.clamped += receipt.clamped.count
     for rejected in receipt.rejected {
       totals.reject(rejected.code)
       try listing.reject(
-        index: batch.indexes[rejected.index], eventIDToken: idToken(rejected.index, batch), code: rejected.code,
+        index: batch.events[rejected.index].place, eventIDToken: idToken(rejected.index, batch), code: rejected.code,
         message: rejected.message)
     }
     for position in receipt.clamped {
-      try listing.clamp(index: batch.indexes[position], eventID: id(position, batch))
+      try listing.clamp(index: batch.events[position].place, eventID: id(position, batch))
     }
   }
 
   private func id(_ position: Int, _ batch: OutgoingBatch) -> String? {
-    guard let event = event(position, batch) else { return nil }
-    return event["event_id"]?.string
+    guard let whole = batch.whole else { return batch.events[position].bytes.withUnsafeBytes(dialect.eventID) }
+    guard let events = (try? JSONValue(parsing: whole))?["events"]?.array, position < events.count else { return nil }
+    return dialect.eventID(of: events[position])
   }
 
   private func idToken(_ position: Int, _ batch: OutgoingBatch) -> [UInt8]? {
     id(position, batch).map { JSONValue.string($0).utf8 }
   }
 
-  private func event(_ position: Int, _ batch: OutgoingBatch) -> JSONValue? {
-    guard let whole = batch.whole else { return try? JSONValue(parsing: batch.events[position]) }
-    guard let events = (try? JSONValue(parsing: whole))?["events"]?.array, position < events.count else { return nil }
-    return events[position]
-  }
-
   private func stop(_ batch: OutgoingBatch, _ why: String) {
-    totals.notSent += batch.indexes.count
+    totals.notSent += batch.events.count
     stopped = PrintableText.of("\(target.shown): \(why)")
   }
 
@@ -154,10 +236,11 @@ final class Sender: @unchecked Sendable {
   /// Prints what became of the events.
   func report(isJSON: Bool) throws(CommandFailure) -> ExitCode {
     if isJSON {
-      try listing.print(
-        accepted: totals.accepted,
-        [.init("not_sent", JSONValue(totals.notSent)), .init("requests", JSONValue(totals.requests))],
-        to: context.output)
+      var more: [JSONValue.Member] = [
+        .init("not_sent", JSONValue(totals.notSent)), .init("requests", JSONValue(totals.requests)),
+      ]
+      if totals.unnamed > 0 { more.append(.init("rejected_unnamed", JSONValue(totals.unnamed))) }
+      try listing.print(accepted: totals.accepted, more, to: context.output)
     } else {
       context.output.print(totals.text, terminator: "")
     }

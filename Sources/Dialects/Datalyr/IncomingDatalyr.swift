@@ -12,6 +12,20 @@ struct IncomingDatalyr: IncomingDialect {
   /// No event is rejected beside others: the request is refused.
   var rejectionCodes: [String] { [] }
 
+  var idNames: [String] { [DatalyrForm.track.name(of: .id), DatalyrForm.web.name(of: .id)] }
+  var judgesEventsApart: Bool { false }
+  var batchRoute: IncomingRoute { Self.web }
+  var serving: ServingHabits { ServingHabits() }
+
+  /// An event of the web SDK's goes in a batch of its own.
+  func frame(of event: UnsafeRawBufferPointer) -> EventFrame {
+    let members = try? JSONValue(parsing: event)
+    guard members?[DatalyrForm.track.name(of: .name)] == nil, members?[DatalyrForm.web.name(of: .name)] != nil else {
+      return EventFrame(route: Self.track)
+    }
+    return EventFrame(route: Self.web, prefix: #"{"events":["#, suffix: "]}")
+  }
+
   func keyClaim(of request: any IncomingRequest, _ route: IncomingRoute) -> KeyClaim {
     route.path == Self.web.path ? .body : .head(request.header("X-API-Key"))
   }

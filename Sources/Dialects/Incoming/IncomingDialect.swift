@@ -15,6 +15,23 @@ public protocol IncomingDialect: Sendable {
   /// Why an event may be rejected, as metrics call it: a closed set.
   var rejectionCodes: [String] { get }
 
+  /// What the member is called that has an event's id; several where events have several forms: the first that is there
+  /// counts.
+  var idNames: [String] { get }
+
+  /// An event that breaks the rules is rejected by itself, and the others of its request are taken; else the whole request
+  /// is refused.
+  var judgesEventsApart: Bool { get }
+
+  /// The route that takes a body such as `{"events":[…]}`.
+  var batchRoute: IncomingRoute { get }
+
+  /// How an event by itself, as a line of a file is, is put into a request.
+  func frame(of event: UnsafeRawBufferPointer) -> EventFrame
+
+  /// What the protocol's own server does besides, for those who stand in for it.
+  var serving: ServingHabits { get }
+
   /// A reader of bodies. Made once for each request that is read at a time, and kept, since it keeps its memory.
   func makeReader() -> any IncomingReader
 
@@ -46,6 +63,31 @@ public struct IncomingRoute: Sendable, Hashable {
     self.bodyBytesMax = bodyBytesMax
     self.isForBrowsers = isForBrowsers
   }
+}
+
+/// What makes a request's body of one event.
+public struct EventFrame: Sendable, Equatable {
+  public var route: IncomingRoute
+  /// What stands before the event, and behind it.
+  public var prefix, suffix: String
+
+  public init(route: IncomingRoute, prefix: String = "", suffix: String = "") {
+    self.route = route
+    self.prefix = prefix
+    self.suffix = suffix
+  }
+}
+
+/// What a protocol's own server does that senders don't see in its rules.
+public struct ServingHabits: Sendable, Equatable {
+  /// Different names that the events of one key may have; an event with one more is rejected. Nil: no end.
+  public var namesMax: Int?
+  /// The code of such a rejection, one of ``IncomingDialect/rejectionCodes``.
+  public var namesCode = ""
+  /// A plan's events a month are counted.
+  public var hasQuota = false
+
+  public init() {}
 }
 
 /// Where a request's key is.

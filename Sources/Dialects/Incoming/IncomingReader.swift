@@ -38,6 +38,20 @@ public protocol IncomingReader: AnyObject {
   var envelope: UnsafeRawBufferPointer { get }
   /// What the sender is told once the events are stored.
   func answer() -> DialectAnswer
+
+  /// Has ``answer()`` reject accepted events after all: for servers that know more of an app than one request tells. Only
+  /// where ``ServingHabits`` say that there is such a thing; ``accepted`` stays as it is.
+  ///
+  /// - Parameters:
+  ///   - positions: of the events among the accepted ones, in rising order.
+  ///   - code: one of ``IncomingDialect/rejectionCodes``.
+  func overrule(_ positions: [Int], code: String, message: String)
+}
+
+extension IncomingReader {
+  public func overrule(_ positions: [Int], code: String, message: String) {
+    precondition(positions.isEmpty, "this protocol's server takes every event that keeps its rules")
+  }
 }
 
 /// The key of a request that has it in its body, or may have.

@@ -12,6 +12,18 @@ struct IncomingVoidhash: IncomingDialect {
   var routes: [IncomingRoute] { [Self.batch, Self.capture] }
   var rejectionCodes: [String] { [VoidhashConsent.rejectionCode] }
 
+  var idNames: [String] { ["uuid"] }
+  var judgesEventsApart: Bool { false }
+  var batchRoute: IncomingRoute { Self.batch }
+  var serving: ServingHabits { ServingHabits() }
+
+  /// One with the members of a capture besides is one.
+  func frame(of event: UnsafeRawBufferPointer) -> EventFrame {
+    let members = try? JSONValue(parsing: event)
+    guard members?["token"] == nil, members?["sent_at"] == nil else { return EventFrame(route: Self.capture) }
+    return EventFrame(route: Self.batch, prefix: #"{"events":["#, suffix: "]}")
+  }
+
   /// The body's key wins over the headers': nobody knows it before the body is read.
   func keyClaim(of request: any IncomingRequest, _ route: IncomingRoute) -> KeyClaim { .body }
 

@@ -10,6 +10,8 @@ public final class ReplayChunk {
   /// A frame's share of that.
   static let frameEventsMax = 250
   static let frameBytesMax = 256 << 10
+  /// The share of one that holds what a sender's request brought, with what came around it: such a request isn't cut.
+  static let requestBytesMax = 1 << 20
 
   struct Frame {
     var app: String
@@ -25,7 +27,8 @@ public final class ReplayChunk {
     /// Whether an event may join: one that came with others in a request only joins those.
     func takes(_ event: StoredEvent, _ app: String, _ envelope: UnsafeRawBufferPointer) -> Bool {
       self.app == app && kind == event.kind && dialect == event.dialect && receivedAt == event.receivedAt
-        && events.count < ReplayChunk.frameEventsMax && bytes < ReplayChunk.frameBytesMax
+        && events.count < ReplayChunk.frameEventsMax
+        && bytes < (envelope.isEmpty ? ReplayChunk.frameBytesMax : ReplayChunk.requestBytesMax)
         && self.envelope.elementsEqual(envelope)
     }
   }
@@ -34,18 +37,26 @@ public final class ReplayChunk {
   private(set) var drafts: [DraftEvent] = []
   private(set) var originals: [UInt64] = []
   private var body: [UInt8] = []
+  private var envelopeBytes = 0
 
   public init() {}
 
   public var count: Int { drafts.count }
   public var isEmpty: Bool { drafts.isEmpty }
-  public var isFull: Bool { drafts.count >= Self.eventsMax || body.count >= Self.bytesMax }
+  public var isFull: Bool { drafts.count >= Self.eventsMax || body.count + envelopeBytes >= Self.bytesMax }
+
+  /// Whether an event came in the same request as the last one that was added, and something came around them: the two should
+  /// be put in together, even where the chunk is full.
+  public func continues(_ event: StoredEvent, app: String, envelope: UnsafeRawBufferPointer) -> Bool {
+    !envelope.isEmpty && frames.last?.takes(event, app, envelope) == true
+  }
 
   public func removeAll() {
     frames.removeAll(keepingCapacity: true)
     drafts.removeAll(keepingCapacity: true)
     originals.removeAll(keepingCapacity: true)
     body.removeAll(keepingCapacity: true)
+    envelopeBytes = 0
   }
 
   /// Adds an event.
@@ -65,6 +76,7 @@ public final class ReplayChunk {
         Frame(
           app: app, kind: event.kind, dialect: event.dialect, receivedAt: event.receivedAt,
           events: drafts.count..<drafts.count + 1, envelope: Array(envelope)))
+      envelopeBytes += envelope.count
     }
     frames[frames.count - 1].bytes += bytes.count
     drafts.append(DraftEvent(index: event.index, offset: body.count))

@@ -1,5 +1,5 @@
 import Archive
-import EventsAPI
+import Dialects
 
 /// Looks for an event's id in an archive's published files, within a bound of time.
 ///
@@ -18,12 +18,12 @@ struct ArchiveSearch {
   private static let patience = 256
 
   let reader: ArchiveReader
-  let id: (high: UInt64, low: UInt64)
+  let id: SoughtID
   let deadline: ContinuousClock.Instant
   private(set) var records: [ArchivedRecord] = []
   private(set) var extent = Extent()
 
-  init(_ directory: String, _ id: (high: UInt64, low: UInt64), until deadline: ContinuousClock.Instant)
+  init(_ directory: String, _ id: SoughtID, until deadline: ContinuousClock.Instant)
     throws(ArchiveError)
   {
     reader = try ArchiveReader(directory: directory)
@@ -71,9 +71,9 @@ struct ArchiveSearch {
         isCut = true
         return false
       }
-      guard EventIDText.occurs(id, in: line), let record = ArchivedRecord(line, place),
-        let numbers = record.eventID.flatMap(EventIDText.numbers), numbers == id
-      else { return true }
+      guard id.occurs(in: line), let record = ArchivedRecord(line, place), record.eventID.map(id.isID) == true else {
+        return true
+      }
       found.append(record)
       return true
     }

@@ -1,4 +1,5 @@
 import Archive
+import Dialects
 import JSON
 import Records
 
@@ -6,7 +7,7 @@ import Records
 struct ArchivedRecord {
   var place: ArchivePlace
   var sequence: UInt64
-  var app, kind, receivedAt: String
+  var app, kind, protocolName, receivedAt: String
   var isClamped: Bool
   var eventID: String?
 
@@ -26,6 +27,8 @@ struct ArchivedRecord {
     self.receivedAt = receivedAt
     kind = json["kind"]?.string ?? "event"
     isClamped = json["occurred_at_used"] != nil
-    eventID = (try? JSONValue(parsing: UnsafeRawBufferPointer(rebasing: line[range])))?["event_id"]?.string
+    let named = json["protocol"]?.string
+    protocolName = named ?? DialectRegistry.usual.name
+    eventID = DialectRegistry.dialect(recorded: named)?.eventID(of: UnsafeRawBufferPointer(rebasing: line[range]))
   }
 }

@@ -1,5 +1,6 @@
 import Archive
 import DeadLetters
+import Dialects
 import EventLog
 import JSON
 
@@ -9,6 +10,8 @@ struct EventCopy {
   var app: String
   /// `event` or `identify`.
   var kind: String
+  /// What protocol it came by, as configurations call it.
+  var protocolName: String
   /// As records write it.
   var receivedAt: String
   /// Nil when it isn't known.
@@ -26,6 +29,7 @@ struct EventCopy {
     sequence = hit.event.original
     app = hit.app
     kind = hit.event.kind.name
+    protocolName = DialectRegistry.name(of: hit.event.dialect)
     receivedAt = hit.event.receivedAt.description
     isClamped = hit.event.index.flags.contains(.clamped)
   }
@@ -34,6 +38,7 @@ struct EventCopy {
     sequence = letter.sequence
     app = letter.app
     kind = letter.kind
+    protocolName = letter.protocolName
     receivedAt = letter.receivedAt
   }
 
@@ -41,6 +46,7 @@ struct EventCopy {
     sequence = record.sequence
     app = record.app
     kind = record.kind
+    protocolName = record.protocolName
     receivedAt = record.receivedAt
     isClamped = record.isClamped
   }

@@ -1,10 +1,12 @@
+import Dialects
 import Dispatch
 import EventsAPI
 import HTTPServer
 import JSON
 import Synchronization
 
-/// `GET /events/EVENT_ID[?timeout=5s]`: one event's whole story, or 404 with where was looked.
+/// `GET /events/EVENT_ID[?timeout=5s]`: one event's whole story, or 404 with where was looked. In the path the id is
+/// percent-encoded.
 struct PassportRoute: Sendable {
   static let timeout: Duration = .seconds(5)
   static let timeoutMax: Duration = .seconds(60)
@@ -21,9 +23,14 @@ struct PassportRoute: Sendable {
   static func isItsPath(_ path: String) -> Bool { path.hasPrefix(prefix) }
 
   func handle(_ exchange: any HTTPExchange) {
-    let id = String(exchange.path.dropFirst(Self.prefix.count))
-    guard EventIDText.numbers(id) != nil else {
-      return respond(exchange, APIError(status: 400, code: "invalid_event_id", message: "\(PassportError.noID(id))."))
+    guard let id = PercentText.decoded(exchange.path.dropFirst(Self.prefix.count)), SoughtID(id) != nil else {
+      let rule = PassportError.noID.description
+      return respond(
+        exchange,
+        APIError(
+          status: 400, code: "invalid_event_id",
+          message: rule.prefix(1).uppercased() + rule.dropFirst()
+            + ". In the path what isn't a letter, a digit or one of -._~ is percent-encoded UTF-8."))
     }
     var timeout = Self.timeout
     for parameter in (exchange.query ?? "").split(separator: "&") where parameter.hasPrefix("timeout=") {

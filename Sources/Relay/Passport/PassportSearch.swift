@@ -2,8 +2,8 @@ import Archive
 import Clocks
 import Configuration
 import DeadLetters
+import Dialects
 import EventLog
-import EventsAPI
 import JSON
 import Records
 import Sinks
@@ -40,35 +40,36 @@ public struct PassportSearch {
     return try search.run(id, until: .now + timeout)
   }
 
-  /// - Parameter id: a UUID.
+  /// - Parameter id: an event's, as it was sent; a UUID in any case.
   /// - Throws: when the log or the dead letters can't be read.
   func run(_ id: String, until deadline: ContinuousClock.Instant) throws -> JSONValue {
-    guard let numbers = EventIDText.numbers(id) else { throw PassportError.noID(id) }
+    guard let sought = SoughtID(id) else { throw PassportError.noID }
     let view = try view()
-    var search = EventSearch(high: numbers.high, low: numbers.low, deadline: deadline)
+    var search = EventSearch(high: sought.high, low: sought.low, deadline: deadline)
     search.run(view)
-    let letters = try DeadLetterReader(directory: "\(dataDirectory)/dead-letters").find(
-      until: deadline, mayBe: { EventIDText.occurs(numbers, in: $0) },
-      isID: { EventIDText.numbers($0).map { $0 == numbers } ?? false })
+    let hits = search.hits.filter { hit in
+      hit.bytes.withUnsafeBytes { sought.isID(ofEvent: $0, dialect: hit.event.dialect) }
+    }
+    let letters = try DeadLetterReader(directory: "\(dataDirectory)/dead-letters").find(sought, until: deadline)
     var copies = PassportCopies()
-    copies.add(search.hits, letters.letters)
+    copies.add(hits, letters.letters)
     var archives: [JSONValue] = []
     var left = PassportBounds(log: search.extent, letters: letters.extent)
     for sink in configuration.sinks {
       guard let options = sink.options as? ArchiveOptions else { continue }
-      archives.append(try lookInto(options.directory, sink.name, numbers, deadline, &copies, &left))
+      archives.append(try lookInto(options.directory, sink.name, sought, deadline, &copies, &left))
     }
     let judge = DestinationStory(
       view: view, configuration: configuration, removed: DeadLetterRemovals.counts("\(dataDirectory)/dead-letters"))
     return [
-      "event_id": .string(id.lowercased()), "found": .bool(!copies.all.isEmpty),
+      "event_id": .string(sought.text), "found": .bool(!copies.all.isEmpty),
       "copies": .array(copies.all.map { Self.json($0, judge) }),
       "looked_at": left.json(archives), "not_looked_at": .array(left.sentences.map(JSONValue.string)),
     ]
   }
 
   private func lookInto(
-    _ directory: String, _ sink: String, _ id: (high: UInt64, low: UInt64), _ deadline: ContinuousClock.Instant,
+    _ directory: String, _ sink: String, _ id: SoughtID, _ deadline: ContinuousClock.Instant,
     _ copies: inout PassportCopies, _ left: inout PassportBounds
   ) throws -> JSONValue {
     var members: [JSONValue.Member] = [.init("sink", .string(sink)), .init("directory", .string(directory))]
@@ -93,7 +94,8 @@ public struct PassportSearch {
   private static func json(_ copy: EventCopy, _ judge: DestinationStory) -> JSONValue {
     [
       "seq": JSONValue(copy.sequence), "app": .string(copy.app), "kind": .string(copy.kind),
-      "received_at": .string(copy.receivedAt), "clamped": copy.isClamped.map { .bool($0) } ?? .null,
+      "protocol": .string(copy.protocolName), "received_at": .string(copy.receivedAt),
+      "clamped": copy.isClamped.map { .bool($0) } ?? .null,
       "log": copy.hit.map { ["segment": .string($0.segment), "offset": JSONValue($0.offset)] } ?? .null,
       "destinations": .array(judge.states(of: copy).map(\.json)),
       "replays": .array(

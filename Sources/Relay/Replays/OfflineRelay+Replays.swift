@@ -25,8 +25,9 @@ extension OfflineRelay {
         case "/dead-letters/replay": try .letters(body)
         default: try .drop(body)
         }
-      let desk = try desk(for: order)
-      let answer = try ReplayOffice(desk: desk, apps: try registry()).perform(order, by: "command")
+      let apps = try registry()
+      let desk = try desk(apps)
+      let answer = try ReplayOffice(desk: desk, apps: apps).perform(order, by: "command")
       guard case .drop = order else { return follow(answer, desk, goesOn) }
       return answer
     } catch {
@@ -34,7 +35,7 @@ extension OfflineRelay {
     }
   }
 
-  private func desk(for order: ReplayOrder) throws(APIError) -> ReplayDesk {
+  private func desk(_ apps: AppRegistry) throws(APIError) -> ReplayDesk {
     var types = Dictionary(uniqueKeysWithValues: configuration.sinks.map { ($0.name, $0.type) })
     types[Destinations.upstreamName] = "upstream"
     // A sink that never ran has no place in the log yet.
@@ -49,7 +50,8 @@ extension OfflineRelay {
     return ReplayDesk(
       ReplayDesk.Room(
         log: log, deadLetters: deadLetters, relay: directory.instanceID,
-        directory: "\(configuration.dataDirectory)/replays", destinations: all, waitsForRoom: false, logger: .silent
+        directory: "\(configuration.dataDirectory)/replays", destinations: all, waitsForRoom: false,
+        speaks: { apps.dialect(ofApp: $0) }, logger: .silent
       ) { action, actor, details in
         try audit.record(action, by: actor, details)
       })

@@ -1,6 +1,5 @@
 import Apps
 import DeadLetters
-import Dialects
 import EventsAPI
 import JSON
 import Replay
@@ -32,14 +31,13 @@ struct ReplayOffice: Sendable {
   /// The app that a key is of; with keys `any` one of its own, as for a sender's. The key itself is never shown.
   private func app(ofKey key: String, mayMake: Bool) throws(ReplayError) -> String? {
     guard mayMake else { return nil }
-    switch apps.app(forKey: key) {
+    var admission = apps.app(forKey: key)
+    // (Whether the events came by the protocol that the app speaks shows when they are counted.)
+    if case .otherProtocol(let number) = admission { admission = apps.app(forKey: key, dialect: number) }
+    switch admission {
     case .app(let app): return app.name
     case .missingKey: throw ReplayError(.invalid, "the write key is empty")
-    case .otherProtocol(let number):
-      throw ReplayError(
-        .invalid,
-        "the write key is of an app that speaks \(DialectRegistry.name(of: number)); the events came by another")
-    case .unknownKey:
+    case .unknownKey, .otherProtocol:
       throw ReplayError(
         .invalid,
         "no app has this write key: add it under apps, as write_key or among accept_keys, and reload the configuration")

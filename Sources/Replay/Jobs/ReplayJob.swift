@@ -2,7 +2,6 @@ import Clocks
 import DeadLetters
 import Dispatch
 import EventLog
-import EventsAPI
 import Observability
 import Synchronization
 import Threads
@@ -127,16 +126,18 @@ final class ReplayJob: Sendable {
 
   private func count() throws(ReplayError) {
     let source = try desk.source(of: record)
-    let isUpstream = record.request.destination == ReplayDesk.upstreamName
-    let oldest = desk.clock.now - EventsLimits.pastMax
+    let fit = ReplayFit(record.request, desk)
     var (found, clamped) = (0, 0)
+    var misfit: ReplayError?
     let unreadable = try source.forEach(after: nil, goesOn: { !isStopping }) { candidate in
+      misfit = fit.misfit(candidate)
+      if misfit != nil { return false }
       found += 1
-      let moment = candidate.event.index.date(receivedAt: candidate.event.receivedAt)
-      if isUpstream, candidate.event.kind == .event, moment < oldest { clamped += 1 }
+      if fit.isClamped(candidate) { clamped += 1 }
       if found % 1000 == 0 { state.withLock { $0.found = found } }
       return true
     }
+    if let misfit { throw misfit }
     if isStopping { return }
     let (matched, old) = (found, clamped)
     try change { record in
@@ -150,6 +151,7 @@ final class ReplayJob: Sendable {
   private func send(_ queue: ReplayQueue) throws(ReplayError) {
     try change { $0.state = .sending }
     let sender = ReplaySender(queue: queue, settling: desk.settling(queue), request: record.request)
+    let fit = ReplayFit(record.request, desk)
     var isThrough = false
     while !isThrough, !isStopping {
       let source = try desk.source(of: record)
@@ -166,8 +168,11 @@ final class ReplayJob: Sendable {
       }
       _ = try source.forEach(after: record.after, goesOn: { !isStopping }) { candidate in
         guard !isStopping else { return false }
+        // (The configuration may have changed since they were counted.)
+        failure = fit.misfit(candidate)
+        guard failure == nil, !sender.isFull(before: candidate) || flush() else { return false }
         sender.add(candidate)
-        return sender.isFull ? flush() : true
+        return true
       }
       if isThrough, failure == nil, !isStopping, !sender.isEmpty { _ = flush() }
       if let failure { throw failure }

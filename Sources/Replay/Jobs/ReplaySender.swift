@@ -22,10 +22,17 @@ final class ReplaySender {
   }
 
   var isEmpty: Bool { chunk.isEmpty }
-  var isFull: Bool { chunk.isFull || chunk.count >= pace.portion(max: ReplayChunk.eventsMax) }
+  private var isFull: Bool { chunk.isFull || chunk.count >= pace.portion(max: ReplayChunk.eventsMax) }
+
+  /// Whether what is gathered is to be put in before this one joins. A request that came with something around it isn't cut:
+  /// it goes out as it came.
+  func isFull(before candidate: ReplayCandidate) -> Bool {
+    isFull && !chunk.continues(candidate.event, app: sendAs ?? candidate.app, envelope: candidate.envelope)
+  }
 
   func add(_ candidate: ReplayCandidate) {
-    chunk.add(candidate.event, app: sendAs ?? candidate.app, bytes: candidate.bytes)
+    chunk.add(
+      candidate.event, app: sendAs ?? candidate.app, bytes: candidate.bytes, envelope: candidate.envelope)
     places.add(candidate.place, candidate.reason)
   }
 

@@ -17,10 +17,7 @@ struct RecordHead {
   var isClamped: Bool
 
   /// Nil for a protocol that this program doesn't know.
-  var dialect: (any Dialect)? {
-    guard let protocolName else { return DialectRegistry.usual }
-    return DialectRegistry.dialect(named: protocolName)
-  }
+  var dialect: (any Dialect)? { DialectRegistry.dialect(recorded: protocolName) }
 }
 
 /// Reads the heads of records: by their fixed order, which costs a tenth of parsing them; what stands otherwise is parsed.

@@ -7,6 +7,8 @@ struct ReplayCandidate {
   var app: String
   /// Good until the visitor returns.
   var bytes: UnsafeRawBufferPointer
+  /// What came around the event in its request, where that is kept: in the log. Good until the visitor returns.
+  var envelope = UnsafeRawBufferPointer(start: nil, count: 0)
   var place: ReplayPlace
   /// Of a dead letter: what it had been given up for.
   var reason: Outcome?
@@ -44,7 +46,9 @@ struct LogSource: ReplaySource {
             record.owed?.contains(app: app, event.sequence) != true
           else { continue }
           let place = ReplayPlace(file: "", number: event.sequence)
-          guard visit(ReplayCandidate(event: event, app: app, bytes: bytes, place: place)) else { return 0 }
+          let candidate = ReplayCandidate(
+            event: event, app: app, bytes: bytes, envelope: batch.envelope(of: event), place: place)
+          guard visit(candidate) else { return 0 }
         }
       }
     } catch {

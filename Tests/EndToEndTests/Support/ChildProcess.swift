@@ -162,6 +162,12 @@ struct CommandResult: Sendable {
 func eventRelay(
   _ arguments: String..., environment: [String: String] = [:], directory: String? = nil, input: String? = nil
 ) async throws -> CommandResult {
+  try await eventRelay(arguments, environment: environment, directory: directory, input: input)
+}
+
+func eventRelay(
+  _ arguments: [String], environment: [String: String] = [:], directory: String? = nil, input: String? = nil
+) async throws -> CommandResult {
   let child = try ChildProcess(arguments, environment: environment, directory: directory, input: input)
   guard let exitCode = await child.wait() else {
     throw TestFailure("event-relay \(arguments.joined(separator: " ")) doesn't end:\n\(child.errorText)")
