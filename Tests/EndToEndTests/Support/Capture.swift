@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A request that a vendor's own SDK sent, byte for byte.
 struct Capture: Sendable, CustomTestStringConvertible {
