@@ -5,8 +5,15 @@ import EventLog
 extension UpstreamEngine {
   /// What is known of a key that a lane sends with.
   func sendingKey(_ key: String, _ lane: DeliveryLane) -> SendingKey {
-    if let known = lane.outlet.keys[key] { return known }
     let limit = lane.upstream.configuration.rateLimit
+    if let known = lane.outlet.keys[key] {
+      if known.owner != lane.upstream.owner {
+        // (The app has an upstream of its own now, or none any more, and it is the same one.)
+        known.owner = lane.upstream.owner
+        if known.limit != limit { known.change(to: limit, at: now) }
+      }
+      return known
+    }
     let isUnclean = isLastLifeUnclean
     var made = SendingKey(key, id: lane.outlet.recordID(ofKey: key, usual: usualOutlet), limit: limit)
     if !limit.isOff, isUnclean || lastLife.record.endedAt != nil, let end = endOfLastLife(limit), end > now {

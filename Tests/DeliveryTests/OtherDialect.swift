@@ -101,3 +101,12 @@ struct OtherDialect: Dialect {
 extension RequestBody {
   fileprivate func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 }
+
+extension Scene {
+  /// Stores the same numbers for three apps of three protocols.
+  func storeThree(_ numbers: ClosedRange<Int>) {
+    store(numbers)
+    for number in numbers { store([number], app: "web", install: UInt64(number), dialect: 101) }
+    store(numbers, app: "app", dialect: 102)
+  }
+}

@@ -135,8 +135,15 @@ final class Scene: Sendable {
     return letters
   }
 
+  /// The member `event_id` of what is in the dead letters tells its number, whatever protocol it came by.
   var deadLetterNumbers: [Int] {
-    deadLetters.compactMap { $0.eventID.flatMap { Int($0.suffix(12)) } }
+    var numbers: [Int] = []
+    try? DeadLetterReader(directory: deadLetterDirectory).forEach { _, line in
+      let id = (try? JSONValue(parsing: Array(line)))?["event"]?["event_id"]?.string
+      if let number = id.flatMap({ Int($0.suffix(12)) }) { numbers.append(number) }
+      return true
+    }
+    return numbers
   }
 }
 
