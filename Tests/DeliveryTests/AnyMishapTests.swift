@@ -1,0 +1,105 @@
+import Clocks
+import Dialects
+import EventLog
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+/// Whatever happens, by chance: faults, refusals, crashes, reloads.
+@Suite("A protocol with several persons' requests at once, whatever happens")
+struct AnyMishapTests {
+  /// Numbers by chance, the same ones for the same seed.
+  private struct Chance: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ (mixed >> 31)
+    }
+  }
+
+  /// What the upstream has taken.
+  private struct Taken {
+    var chance: Chance
+    var isWell = false
+    /// In the order they came in first.
+    var numbers: [Int] = []
+    var known: Set<Int> = []
+  }
+
+  private static let count = 240
+
+  @Test("nothing is lost, each person's events come in order, and the limit holds", arguments: 1...40)
+  func all(seed: Int) async {
+    let scene = Scene()
+    var chance = Chance(state: UInt64(seed))
+    let persons = (0...Self.count).map { _ in UInt64.random(in: 0..<12, using: &chance) }
+    let taken = Mutex(Taken(chance: Chance(state: UInt64(seed) << 20)))
+    scene.upstream.answers { sent in
+      taken.withLock { taken in
+        let reply = Self.reply(sent, &taken)
+        guard let reply else {
+          for number in sent.numbers where taken.known.insert(number).inserted { taken.numbers.append(number) }
+          return Bool.random(using: &taken.chance) ? .accepted(sent) : .hold
+        }
+        return reply
+      }
+    }
+    var stored = 0
+    var configuration = OtherDialect.apart.configuration()
+    var life = await scene.start(byApp: ["web": configuration])
+    while stored < Self.count {
+      let events = Int.random(in: 1...4, using: &chance)
+      for number in stored + 1...min(stored + events, Self.count) {
+        scene.store([number], app: "web", install: persons[number], dialect: 101, request: UInt64(1000 + stored))
+      }
+      stored = min(stored + events, Self.count)
+      guard Int.random(in: 0..<3, using: &chance) == 0 else { continue }
+      life.subscription.progress()
+      scene.simulation.advance(by: .milliseconds(Int.random(in: 0..<4000, using: &chance)))
+      scene.upstream.release()
+      switch Int.random(in: 0..<8, using: &chance) {
+      case 0:
+        await scene.simulation.drive { [life] in await life.destination.engine.die() }
+        life = await scene.start(byApp: ["web": configuration])
+      case 1:
+        configuration.maxBatchEvents = Int.random(in: 1...4, using: &chance)
+        configuration.concurrency = Int.random(in: 1...8, using: &chance)
+        let upstreams = Upstreams(usual: Scene.configuration(), byApp: ["web": configuration])
+        await scene.simulation.drive { [life] in await life.destination.reconfigure(upstreams) }
+      default: break
+      }
+    }
+    taken.withLock { $0.isWell = true }
+    for _ in 0..<200 {
+      scene.simulation.advance(by: .seconds(10))
+      scene.upstream.release()
+    }
+    #expect(life.status.pending.events == 0)
+    #expect(life.ledger.isBalanced)
+    let numbers = taken.withLock { $0.numbers }
+    #expect(numbers.sorted() == Array(1...Self.count))
+    var order: [UInt64: [Int]] = [:]
+    for number in numbers { order[persons[number], default: []].append(number) }
+    for (person, numbers) in order { #expect(numbers == numbers.sorted(), "person \(person)") }
+    let moments = scene.upstream.sent.map(\.at)
+    for (first, last) in zip(moments, moments.dropFirst(100)) { #expect(last - first >= .seconds(60)) }
+  }
+
+  /// Nil: it is taken.
+  private static func reply(_ sent: FakeUpstream.Sent, _ taken: inout Taken) -> FakeUpstream.Reply? {
+    guard !taken.isWell else { return nil }
+    switch Int.random(in: 0..<12, using: &taken.chance) {
+    case 0: return .noConnection
+    case 1: return .error(503, "down")
+    case 2: return .error(429, "rate_limited", retryAfter: "1")
+    case 3 where sent.numbers.count > 1: return .error(413, "large")
+    case 4: return .held(500, "down")
+    case 5 where sent.numbers.contains { $0 % 37 == 0 }: return .error(502, "down")
+    default: return sent.numbers.contains { $0 % 41 == 0 } ? .error(500, "down") : nil
+    }
+  }
+}
