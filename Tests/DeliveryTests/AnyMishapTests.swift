@@ -102,4 +102,72 @@ struct AnyMishapTests {
     default: return sent.numbers.contains { $0 % 41 == 0 } ? .error(500, "down") : nil
     }
   }
+
+  // MARK: In order
+
+  @Test("Voidhash: all come in order, and what the upstream doesn't take is in the dead letters once", arguments: 1...40)
+  func ordered(seed: Int) async throws {
+    let scene = Scene()
+    var chance = Chance(state: UInt64(seed))
+    let taken = Mutex(Taken(chance: Chance(state: UInt64(seed) << 20)))
+    scene.upstream.answers { sent in
+      taken.withLock { taken in
+        if let reply = Self.orderedReply(sent, &taken) { return reply }
+        for number in sent.numbers where taken.known.insert(number).inserted { taken.numbers.append(number) }
+        return .status(202, #"{"accepted":\#(sent.numbers.count),"rejected":0}"#)
+      }
+    }
+    let dialect = try #require(DialectRegistry.dialect(named: "voidhash"))
+    var configuration = UpstreamConfiguration(defaultsOf: dialect)
+    var life = await scene.start(byApp: ["app": configuration])
+    var stored = 0
+    while stored < Self.count {
+      let events = Int.random(in: 1...30, using: &chance)
+      scene.store(
+        stored + 1...min(stored + events, Self.count), app: "app", install: UInt64(stored % 3), dialect: dialect.number)
+      stored = min(stored + events, Self.count)
+      life.subscription.progress()
+      scene.simulation.advance(by: .milliseconds(Int.random(in: 0..<20_000, using: &chance)))
+      scene.upstream.release()
+      switch Int.random(in: 0..<4, using: &chance) {
+      case 0:
+        await scene.simulation.drive { [life] in await life.destination.engine.die() }
+        life = await scene.start(byApp: ["app": configuration])
+      case 1:
+        configuration.maxBatchEvents = Int.random(in: 1...100, using: &chance)
+        let upstreams = Upstreams(usual: Scene.configuration(), byApp: ["app": configuration])
+        await scene.simulation.drive { [life] in await life.destination.reconfigure(upstreams) }
+      default: break
+      }
+    }
+    taken.withLock { $0.isWell = true }
+    for _ in 0..<100 {
+      scene.simulation.advance(by: .seconds(10))
+      scene.upstream.release()
+    }
+    #expect(life.status.pending.events == 0)
+    #expect(life.ledger.isBalanced)
+    let bad = (1...Self.count).filter(Self.isBad)
+    #expect(taken.withLock { $0.numbers } == (1...Self.count).filter { !Self.isBad($0) })
+    #expect(scene.deadLetterNumbers == bad)
+  }
+
+  private static func isBad(_ number: Int) -> Bool { number % 17 == 0 || number % 50 == 1 }
+
+  private static func orderedReply(_ sent: FakeUpstream.Sent, _ taken: inout Taken) -> FakeUpstream.Reply? {
+    if !taken.isWell {
+      switch Int.random(in: 0..<14, using: &taken.chance) {
+      case 0: return .noConnection
+      case 1: return .status(503)
+      case 2: return .status(429, "", [("retry-after", "1")])
+      case 3 where sent.numbers.count > 1: return .status(413)
+      case 4: return .held(500, "down")
+      case 5: return .status(200, #"{"accepted":1,"rejected":0}"#)
+      case 6: return .status(401)
+      case 7: return .status(202)
+      default: break
+      }
+    }
+    return sent.numbers.contains(where: isBad) ? .status(400) : nil
+  }
 }
