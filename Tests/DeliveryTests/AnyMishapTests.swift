@@ -103,9 +103,80 @@ struct AnyMishapTests {
     }
   }
 
+  // MARK: Configurations
+
+  /// What becomes of the app.
+  private enum Place: CaseIterable {
+    case there, removed, otherProtocol
+
+    func upstreams() -> Upstreams {
+      var usual = Scene.configuration()
+      usual.onExpired = .deadLetter
+      return Upstreams(usual: usual, byApp: self == .there ? ["web": OtherDialect.apart.configuration()] : [:])
+    }
+
+    func setKey(_ keys: Scene.Keys) { keys.set("web", self == .removed ? nil : "aso_wk_any") }
+  }
+
+  @Test("an app removed, put back, and speaking another protocol for a while loses nothing", arguments: 1...20)
+  func places(seed: Int) async {
+    let scene = Scene()
+    let keys = scene.keys
+    var chance = Chance(state: UInt64(seed) << 8)
+    let persons = (0...Self.count).map { _ in UInt64.random(in: 0..<12, using: &chance) }
+    let taken = Mutex(Taken(chance: Chance(state: UInt64(seed) << 20)))
+    scene.upstream.answers { sent in
+      taken.withLock { taken in
+        if let reply = Self.reply(sent, &taken) { return reply }
+        for number in sent.numbers where taken.known.insert(number).inserted { taken.numbers.append(number) }
+        return .accepted(sent)
+      }
+    }
+    func start(_ place: Place) async -> Scene.Life {
+      place.setKey(keys)
+      return await scene.start(place.upstreams().usual, byApp: place.upstreams().byApp)
+    }
+    func change(_ life: Scene.Life, to place: Place) async {
+      await scene.simulation.drive { await life.destination.reconfigure(place.upstreams()) { place.setKey(keys) } }
+    }
+    var life = await start(.there)
+    for number in 1...Self.count {
+      scene.store(
+        [number], app: "web", install: persons[number],
+        occurredAt: scene.simulation.wallClock.now - .seconds(30 * 86_400), dialect: 101)
+      guard Int.random(in: 0..<4, using: &chance) == 0 else { continue }
+      life.subscription.progress()
+      scene.simulation.advance(by: .milliseconds(Int.random(in: 0..<4000, using: &chance)))
+      scene.upstream.release()
+      guard let place = Place.allCases.randomElement(using: &chance) else { continue }
+      if Int.random(in: 0..<4, using: &chance) > 0 {
+        await change(life, to: place)
+      } else {
+        await scene.simulation.drive { [life] in await life.destination.engine.die() }
+        life = await start(place)
+      }
+      scene.simulation.advance(by: .seconds([0, 2, 700].randomElement(using: &chance) ?? 0))
+    }
+    taken.withLock { $0.isWell = true }
+    await change(life, to: .there)
+    for _ in 0..<100 {
+      scene.simulation.advance(by: .seconds(10))
+      scene.upstream.release()
+    }
+    #expect(scene.upstream.sent.allSatisfy { $0.url == "http://apart.test/in" })
+    #expect(scene.deadLetters.isEmpty)
+    #expect(life.status.pending.events == 0 && life.ledger.isBalanced)
+    let numbers = taken.withLock { $0.numbers }
+    #expect(numbers.sorted() == Array(1...Self.count))
+    var order: [UInt64: [Int]] = [:]
+    for number in numbers { order[persons[number], default: []].append(number) }
+    for (person, numbers) in order { #expect(numbers == numbers.sorted(), "person \(person)") }
+  }
+
   // MARK: In order
 
-  @Test("Voidhash: all come in order, and what the upstream doesn't take is in the dead letters once", arguments: 1...40)
+  @Test(
+    "Voidhash: all come in order, and what the upstream doesn't take is in the dead letters once", arguments: 1...40)
   func ordered(seed: Int) async throws {
     let scene = Scene()
     var chance = Chance(state: UInt64(seed))
@@ -124,7 +195,8 @@ struct AnyMishapTests {
     while stored < Self.count {
       let events = Int.random(in: 1...30, using: &chance)
       scene.store(
-        stored + 1...min(stored + events, Self.count), app: "app", install: UInt64(stored % 3), dialect: dialect.number)
+        stored + 1...min(stored + events, Self.count), app: "app", install: UInt64(stored % 3),
+        dialect: dialect.number)
       stored = min(stored + events, Self.count)
       life.subscription.progress()
       scene.simulation.advance(by: .milliseconds(Int.random(in: 0..<20_000, using: &chance)))
