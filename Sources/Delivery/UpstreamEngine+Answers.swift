@@ -14,6 +14,7 @@ extension UpstreamEngine {
     flight.outlet.inFlightBytes -= flight.buffers.body.count
     lane.tasks[flight.id] = nil
     lane.state.underWay.ended(flight.count, flight.installs)
+    if lane.state.underWay.requests == 0 { lane.answersDue = nil }
     defer { if inFlight == 0 { resumeIdleWaiters() } }
     // After the stop nobody keeps positions any more; what was sent is sent again, with the same ids.
     guard !isStopped else { return }

@@ -163,7 +163,10 @@ extension UpstreamEngine {
     flight.outlet.inFlight += 1
     flight.outlet.inFlightBytes += flight.buffers.body.count
     lane.fullFrom = nil
-    show(lane, .until(flight.began + configuration.requestTimeMax))
+    // (One that began before another configuration may take longer.)
+    let due = flight.began + configuration.requestTimeMax
+    lane.answersDue = max(lane.answersDue ?? due, due)
+    show(lane, .until(lane.answersDue ?? due))
     lane.tasks[flight.id] = Task {
       let result = await context.client.send(request)
       finish(flight, result)
