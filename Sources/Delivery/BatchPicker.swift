@@ -18,6 +18,8 @@ struct BatchPicker {
   let now: ContinuousClock.Instant
   /// Events dated before are not sent; nil: all are.
   let expiredBefore: Timestamp?
+  /// The protocol that this is a rule of: events of another don't go, and are none of its business.
+  let dialect: UInt8
   /// Whether the installs of what is picked are counted.
   let countsInstalls: Bool
   /// Installs that wait for an event which has stepped aside.
@@ -30,9 +32,11 @@ struct BatchPicker {
   private var last: (pick: Pick, install: UInt64)?
 
   init(
-    now: ContinuousClock.Instant, expiredBefore: Timestamp?, countsInstalls: Bool, aside: Set<UInt64> = []
+    now: ContinuousClock.Instant, expiredBefore: Timestamp?, dialect: UInt8 = 0, countsInstalls: Bool,
+    aside: Set<UInt64> = []
   ) {
     self.aside = aside
+    self.dialect = dialect
     self.now = now
     self.expiredBefore = expiredBefore
     self.countsInstalls = countsInstalls
@@ -105,7 +109,7 @@ struct BatchPicker {
   func isAside(_ install: UInt64) -> Bool { !aside.isEmpty && aside.contains(install) }
 
   func isExpired(_ event: StoredEvent) -> Bool {
-    guard let expiredBefore else { return false }
+    guard let expiredBefore, event.dialect == dialect else { return false }
     return event.index.date(receivedAt: event.receivedAt) < expiredBefore
   }
 }

@@ -14,6 +14,7 @@ extension UpstreamEngine {
     flight.outlet.inFlightBytes -= flight.buffers.body.count
     lane.tasks[flight.id] = nil
     lane.state.underWay.ended(flight.count, flight.installs)
+    if lane.state.underWay.requests == 0 { lane.answersDue = nil }
     defer { if inFlight == 0 { resumeIdleWaiters() } }
     // After the stop nobody keeps positions any more; what was sent is sent again, with the same ids.
     guard !isStopped else { return }
@@ -21,7 +22,7 @@ extension UpstreamEngine {
     let verdict = judge(flight, result, took)
     flight.sending.settle(flight.cost, flight.installs, isCounted: isCounted(flight, result, verdict), at: now)
     switch (verdict, result) {
-    case (let verdict?, _): act(on: verdict, flight, took)
+    case (let verdict?, _): act(on: verdict, flight, took, status: (try? result.get().status) ?? 0)
     case (nil, .failure(let failure)): noAnswer(failure, flight)
     case (nil, .success): break
     }
@@ -80,7 +81,7 @@ extension UpstreamEngine {
     }
   }
 
-  private func act(on verdict: UpstreamVerdict, _ flight: Flight, _ took: Duration) {
+  private func act(on verdict: UpstreamVerdict, _ flight: Flight, _ took: Duration, status: Int) {
     let lane = flight.lane
     switch verdict {
     case .delivered(let receipt) where isDoubtful(receipt, flight): doubt(flight, receipt)
@@ -101,7 +102,7 @@ extension UpstreamEngine {
     case .tooLarge(let code, let message): unfit(flight, .tooLarge, 413, code, message)
     case .retry(let after, .rateLimited):
       reachable(flight)
-      rateLimited(flight, after)
+      rateLimited(flight, after, status: status)
     case .retry(let after, .serverError(let status)): serverFault(flight, status, after)
     case .retry(let after, .foreign(let status)):
       let detail =

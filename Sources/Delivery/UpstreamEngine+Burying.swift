@@ -19,12 +19,12 @@ extension UpstreamEngine {
         index: letter.index, code: letter.code.map { flight.withoutKey($0) },
         message: letter.message.map { flight.withoutKey($0) })
     }
-    return bury(flight.lane, flight.buffers.batch, words, outcome, status: status, attempts: flight.attempts)
+    return bury(flight.lane, flight.buffers.batch, words, outcome, status: status) { _ in flight.attempts }
   }
 
   private func bury(
-    _ lane: DeliveryLane, _ batch: EventBatch, _ letters: [Letter], _ outcome: Outcome, status: Int?, attempts: Int,
-    isHeldUp: Bool = false
+    _ lane: DeliveryLane, _ batch: EventBatch, _ letters: [Letter], _ outcome: Outcome, status: Int?,
+    isHeldUp: Bool = false, attempts: (StoredEvent) -> Int
   ) -> Bool {
     let name = UpstreamContext.destination
     defer { deadLetterLines.removeAll() }
@@ -42,7 +42,7 @@ extension UpstreamEngine {
           event, app: batch.app(of: event), bytes: batch.bytes(of: event),
           deadLetter: DeadLetterDetails(
             destination: name, reason: outcome, status: status, code: letter.code, message: letter.message,
-            attempts: attempts, at: context.clock.now))
+            attempts: attempts(event), at: context.clock.now))
       }
       record.deadLetters = try context.deadLetters.append(name, lines: deadLetterLines)
     } catch {
@@ -66,23 +66,32 @@ extension UpstreamEngine {
   }
 
   /// Gives up events of a batch that have grown too old; those that can't be given up now are sent again, or that is tried.
-  func expire(_ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane) {
-    guard !buryExpired(events, of: batch, lane) else { return }
-    var kept = EventRanges()
-    for event in events { kept.append(event.sequence, follows: false) }
-    lane.state.again.append(Portion(events: kept.sorted(), attempts: 0))
+  ///
+  /// - Parameter tries: how often each was sent.
+  func expire(
+    _ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane, _ tries: (StoredEvent) -> Tries
+  ) {
+    guard !buryExpired(events, of: batch, lane, attempts: { tries($0).attempts }) else { return }
+    var kept: [Tries: EventRanges] = [:]
+    for event in events { kept[tries(event), default: EventRanges()].append(event.sequence, follows: false) }
+    // (Those that were never sent are the later ones.)
+    for (tries, events) in kept.sorted(by: { $0.key.attempts < $1.key.attempts }) {
+      lane.state.again.append(
+        Portion(events: events.sorted(), attempts: tries.attempts, unanswered: tries.unanswered))
+    }
   }
 
   /// - Parameters:
-  ///   - attempts: how often they were sent.
   ///   - isHeldUp: the lane isn't sending, and has its reasons.
+  ///   - attempts: how often each was sent.
   /// - Returns: false when the dead letters can't be written: then nothing of it counts.
   func buryExpired(
-    _ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane, attempts: Int = 0, isHeldUp: Bool = false
+    _ events: [StoredEvent], of batch: EventBatch, _ lane: DeliveryLane, isHeldUp: Bool = false,
+    attempts: (StoredEvent) -> Int
   ) -> Bool {
     let numbers = Set(events.map(\.sequence))
     let letters = batch.events.indices.filter { numbers.contains(batch.events[$0].sequence) }.map { Letter(index: $0) }
-    guard bury(lane, batch, letters, .expired, status: nil, attempts: attempts, isHeldUp: isHeldUp) else {
+    guard bury(lane, batch, letters, .expired, status: nil, isHeldUp: isHeldUp, attempts: attempts) else {
       return false
     }
     for event in events { settle(lane, event.sequence...event.sequence, Tally(.expired, 1)) }

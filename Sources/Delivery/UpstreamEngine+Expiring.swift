@@ -31,20 +31,19 @@ extension UpstreamEngine {
 
   private func isHeldUp(_ lane: DeliveryLane) -> Bool {
     guard lane.state.underWay.requests == 0, !lane.isQueued, !lane.isWaitingForKey else { return false }
-    // (What was accepted for another upstream isn't judged by this one's rules.)
-    switch holdReason(lane) {
-    case .otherUpstream, .otherProtocol: return false
-    case .keyless, nil: break
-    }
+    // (What was accepted for another upstream isn't judged by this one's rules, whatever else holds it.)
+    guard lane.heldDialect == nil, opening.holdsNothing || holdSentence(of: lane.app) == nil else { return false }
     return lane.isKeyless || lane.state.breaker.isOpen || lane.state.delay.map { now < $0.until } ?? false
   }
 
   /// - Returns: whether there may be more of them.
   private func giveUpExpired(_ lane: DeliveryLane, before moment: Timestamp) -> Bool {
     do throws(LogError) {
-      let numbers = try subscription.pendingNumbers(lane.lane, datedBefore: moment, atMost: Self.expiryMost)
+      let numbers = try subscription.pendingNumbers(
+        lane.lane, datedBefore: moment, ofDialects: { $0 == lane.upstream.dialect }, atMost: Self.expiryMost)
       guard !numbers.isEmpty else { return false }
       // What the lane remembers of its events may be about these: it reads anew.
+      let before = lane.state
       lane.state.forgetHeld()
       lane.needsRewind = true
       defer { consider(lane) }
@@ -57,7 +56,9 @@ extension UpstreamEngine {
           at = next.endIndex
           continue
         }
-        guard buryExpired(scratch.events, of: scratch, lane, isHeldUp: true) else { return false }
+        guard buryExpired(scratch.events, of: scratch, lane, isHeldUp: true, attempts: before.attempts(of:)) else {
+          return false
+        }
         at = next.firstIndex { $0 > last.sequence } ?? next.endIndex
       }
       return numbers.count == Self.expiryMost

@@ -94,10 +94,11 @@ extension UpstreamEngine {
 
   // MARK: 429
 
-  func rateLimited(_ flight: Flight, _ asked: RetryAfter?) {
+  func rateLimited(_ flight: Flight, _ asked: RetryAfter?, status: Int) {
     let lane = flight.lane
     let unit = flight.upstream.habits.limitUnit == .requests ? "requests" : "events"
-    let detail = "The upstream answered 429, too many \(unit); the next try comes when it allows."
+    let cause = status == 408 ? "the request took too long to come" : "too many \(unit)"
+    let detail = "The upstream answered \(status), \(cause); the next try comes when it allows."
     if flight.suspect != nil || !flight.upstream.habits.limitsInstalls {
       putBack(flight)
       return fail(lane, flight, .waiting, detail, asked, isRateLimited: true)
@@ -130,6 +131,12 @@ extension UpstreamEngine {
     for event in stored {
       let follows = position.follows(event.sequence)
       lane.state.parked.park(install, event.sequence, follows: follows, room: .at(until))
+    }
+    if let last = stored.last {
+      lane.state.parked.note(
+        install,
+        ParkedEvents.Sent(
+          through: last.sequence, tries: Tries(attempts: flight.attempts, unanswered: flight.unanswered)))
     }
     if isNews(.limitedInstall, of: lane.app) {
       context.logger.info(

@@ -33,7 +33,8 @@ extension UpstreamEngine {
     return lane.heldDialect.map { .otherProtocol($0) }
   }
 
-  private func holdSentence(of app: String) -> String? {
+  /// Why nothing of an app goes to the upstream it has now.
+  func holdSentence(of app: String) -> String? {
     if let hold = opening.appHolds[app] { return hold }
     // (An app that has, or had, its own is judged by itself.)
     return own[app] == nil && record.apps[app] == nil ? opening.usualHold : nil

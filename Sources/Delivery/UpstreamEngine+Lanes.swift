@@ -15,7 +15,7 @@ extension UpstreamEngine {
     switch decision {
     case .nothing: rest(lane)
     case .hold: hold(lane)
-    case .waitForAnswer: break
+    case .waitForAnswer: if let due = lane.answersDue { show(lane, .until(due)) }
     case .readAnew:
       lane.state.forgetHeld()
       lane.needsRewind = true

@@ -62,12 +62,12 @@ extension UpstreamEngine {
   private func takeParked(_ draft: inout RequestDraft, _ lane: DeliveryLane) throws(LogError) {
     var reads = 0
     while draft.picker.count < draft.allowance, reads < draft.allowance, mayHoldMore(draft, lane),
-      let (install, events) = lane.state.parked.takeNext(at: now)
+      let (install, events, tries) = lane.state.parked.takeNext(at: now)
     {
       reads += 1
       var rest = events
       var room = SlidingCount.Room.now
-      defer { lane.state.parked.putBack(install, rest, room: room) }
+      defer { lane.state.parked.putBack(install, rest, room: room, tries: tries) }
       if lane.state.underWay.holds(install) || draft.picker.isAside(install) {
         room = .afterAnswers
         continue
@@ -75,7 +75,7 @@ extension UpstreamEngine {
       let wanted = min(
         draft.sending.installs?.available(install, at: now) ?? .max, draft.allowance - draft.picker.count, events.count)
       if wanted > 0 {
-        guard let taken = try take(&draft, lane, events, wanted, &rest) else { return }
+        guard let taken = try take(&draft, lane, events, tries, wanted, &rest) else { return }
         if taken == 0 { continue }
       }
       if !rest.isEmpty { room = draft.sending.installs?.roomOrLook(install, at: now) ?? .now }
@@ -90,7 +90,8 @@ extension UpstreamEngine {
 
   /// Takes the first of an install's parked events; nil when they don't fit in with those that were picked.
   private func take(
-    _ draft: inout RequestDraft, _ lane: DeliveryLane, _ events: EventRanges, _ wanted: Int, _ rest: inout EventRanges
+    _ draft: inout RequestDraft, _ lane: DeliveryLane, _ events: EventRanges, _ tries: ParkedEvents.Sent?,
+    _ wanted: Int, _ rest: inout EventRanges
   ) throws(LogError) -> Int? {
     let target = draft.buffers.batch
     let isFirst = target.events.isEmpty
@@ -111,7 +112,10 @@ extension UpstreamEngine {
     rest.remove(through: last.sequence, taken: batch.events.count)
     var position = RunPosition(events)
     let expired = batch.events.filter(draft.picker.isExpired)
-    if !expired.isEmpty { expire(expired, of: batch, lane) }
+    if !expired.isEmpty {
+      expire(expired, of: batch, lane) { tries?.tries(of: $0.sequence) ?? Tries() }
+    }
+    draft.join(batch.events.first.flatMap { tries?.tries(of: $0.sequence) } ?? Tries())
     var isSkipped = false
     for event in batch.events {
       // (What is left out ends the run: it isn't the request's to acknowledge, whether it could be buried or not.)
@@ -147,21 +151,18 @@ extension UpstreamEngine {
       let batch = isFirst ? target : scratch
       let bytes = isFirst ? 0 : target.eventBytes
       if !isFirst, bytes > upstream.limits.bytes / 2 || target.events[0].kind == .identify { return }
-      guard
-        try subscription.read(
-          lane.lane, limit: upstream.limit(draft.allowance - draft.picker.count, bytesUsed: bytes), into: batch)
-      else {
+      // (What was tried before a restart goes as it was, without what came since.)
+      let most = min(draft.allowance - draft.picker.count, isFirst ? lane.state.restoredEvents ?? .max : .max)
+      guard try subscription.read(lane.lane, limit: upstream.limit(most, bytesUsed: bytes), into: batch) else {
         if reads == 1, isFirst { try foundNothing(lane) }
         return
       }
-      if isFirst {
-        let restored = lane.state.takeRestoredAttempts()
-        draft.attempts = max(draft.attempts, restored.attempts)
-        draft.unanswered = max(draft.unanswered, restored.unanswered)
-      }
       guard isFirst || fits(batch, behind: target, upstream) else { return keepForNext(batch, lane) }
+      let restored = isFirst ? lane.state.takeRestoredTries() : Tries()
+      draft.join(restored)
       let read = batch.events.count
       pick(&draft, lane, from: batch, into: target)
+      if restored.unanswered > 0, draft.picker.count > 0 { return }
       // All of it went, or there is no more.
       if isFirst, draft.picker.count == read { return }
       if subscription.pending(lane.lane).events <= lane.state.held + draft.picker.count { return }
@@ -230,6 +231,10 @@ extension UpstreamEngine {
     for event in batch.events {
       if !follows(event.sequence) { draft.picker.breakOff() }
       let pick = draft.picker.pick(event, &lane.state.parked, underWay, &draft.sending.installs)
+      if pick == .parked, draft.attempts > 0 {
+        lane.state.parked.note(
+          event.index.installHash, ParkedEvents.Sent(through: event.sequence, tries: draft.tries))
+      }
       picks.append(pick)
       isWhole = isWhole && pick == .taken
       if batch !== target, pick == .taken {
@@ -239,7 +244,7 @@ extension UpstreamEngine {
     }
     guard !isWhole else { return }
     let expired = zip(batch.events, picks).filter { $0.1 == .expired }.map(\.0)
-    if !expired.isEmpty { expire(expired, of: batch, lane) }
+    if !expired.isEmpty { expire(expired, of: batch, lane) { _ in draft.tries } }
     guard batch === target else { return }
     var index = 0
     target.keep { _ in

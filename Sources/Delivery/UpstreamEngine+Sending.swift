@@ -17,6 +17,15 @@ struct RequestDraft {
   var serverFaults = 0
   var suspect: PoisonHunt.Suspect?
   var isDoubted = false
+
+  var tries: Tries { Tries(attempts: attempts, unanswered: unanswered) }
+
+  /// What was tried so often joins what was picked before. A request is given up when all in it was tried too often.
+  mutating func join(_ tries: Tries) {
+    let isFirst = picker.count == 0
+    attempts = isFirst ? tries.attempts : max(attempts, tries.attempts)
+    unanswered = isFirst ? tries.unanswered : min(unanswered, tries.unanswered)
+  }
 }
 
 extension UpstreamEngine {
@@ -50,6 +59,7 @@ extension UpstreamEngine {
       sending: sending, buffers: buffers, allowance: allowance,
       picker: BatchPicker(
         now: now, expiredBefore: upstream.givesUpExpired ? context.clock.now - EventsLimits.pastMax : nil,
+        dialect: upstream.dialect,
         countsInstalls: sending.installs != nil || lane.state.requestsMax > 1 || upstream.stepsAside,
         aside: upstream.stepsAside ? lane.state.poison.installs : []))
     let isThere = assemble(&draft, lane)
@@ -153,7 +163,10 @@ extension UpstreamEngine {
     flight.outlet.inFlight += 1
     flight.outlet.inFlightBytes += flight.buffers.body.count
     lane.fullFrom = nil
-    show(lane, .until(flight.began + configuration.requestTimeMax))
+    // (One that began before another configuration may take longer.)
+    let due = flight.began + configuration.requestTimeMax
+    lane.answersDue = max(lane.answersDue ?? due, due)
+    show(lane, .until(lane.answersDue ?? due))
     lane.tasks[flight.id] = Task {
       let result = await context.client.send(request)
       finish(flight, result)

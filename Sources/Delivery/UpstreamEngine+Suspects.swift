@@ -48,7 +48,7 @@ extension UpstreamEngine {
     _ lane: DeliveryLane
   ) -> Bool {
     if draft.picker.isExpired(event) {
-      let isBuried = buryExpired([event], of: batch, lane, attempts: suspect.portion.attempts)
+      let isBuried = buryExpired([event], of: batch, lane) { _ in suspect.portion.attempts }
       if isBuried { free(suspect, lane) } else { lane.state.poison.putBack(suspect) }
       return false
     }

@@ -26,6 +26,8 @@ struct UpstreamRecord: Sendable, Equatable {
     var attempts: Int
     /// And how often of that without an answer.
     var unanswered = 0
+    /// How many events that is about; nil on older records.
+    var tried: Int?
     var state: DestinationStatus.State
     var detail: String
     /// Refusals of the key in a row, what was refused, and which key: its fingerprint.
@@ -94,6 +96,7 @@ struct UpstreamRecord: Sendable, Equatable {
       "retry_at_ms": JSONValue(lane.retryAt.milliseconds), "wait_ms": JSONValue(lane.wait.milliseconds),
       "failures": JSONValue(lane.failures), "rate_limited": JSONValue(lane.rateLimited),
       "attempts": JSONValue(lane.attempts), "unanswered": JSONValue(lane.unanswered),
+      "tried": lane.tried.map { JSONValue($0) } ?? .null,
       "state": .string(lane.state.rawValue), "detail": .string(lane.detail),
       "refusals": JSONValue(lane.refusals), "refused": JSONValue(lane.refused?.rawValue),
       "refused_key": JSONValue(lane.refusedKey),
@@ -141,6 +144,7 @@ struct UpstreamRecord: Sendable, Equatable {
         rateLimited: max(0, lane["rate_limited"]?.integer(as: Int.self) ?? 0),
         attempts: max(0, lane["attempts"]?.integer(as: Int.self) ?? 0),
         unanswered: max(0, lane["unanswered"]?.integer(as: Int.self) ?? 0),
+        tried: lane["tried"]?.integer(as: Int.self).map { max(1, $0) },
         state: lane["state"]?.string.flatMap(DestinationStatus.State.init(rawValue:)) ?? .waiting,
         detail: lane["detail"]?.string ?? "", refusals: max(0, lane["refusals"]?.integer(as: Int.self) ?? 0),
         refused: lane["refused"]?.string.flatMap(RefusalBreaker.Cause.init(rawValue:)),

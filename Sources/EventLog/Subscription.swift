@@ -110,9 +110,11 @@ public protocol Subscription: AnyObject, Sendable {
   /// that can't tell. Reads what it must from disk.
   func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp?
 
-  /// The numbers of the lane's events that are owed and dated before a moment, in ascending order: the first so many of
-  /// them. Reads what it must from disk. None from a log that can't tell.
-  func pendingNumbers(_ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int) throws(LogError) -> [UInt64]
+  /// The numbers of the lane's events that are owed, came by a wanted protocol and are dated before a moment, in ascending
+  /// order: the first so many of them. Reads what it must from disk. None from a log that can't tell.
+  func pendingNumbers(
+    _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
+  ) throws(LogError) -> [UInt64]
 
   /// What became of every event this destination was ever owed.
   var ledger: Ledger { get }
@@ -128,7 +130,7 @@ extension Subscription {
   ) throws(LogError) -> Int? { nil }
   public func earliestPendingDate(ofDialects isWanted: (UInt8) -> Bool) throws(LogError) -> Timestamp? { nil }
   public func pendingNumbers(
-    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+    _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
   ) throws(LogError) -> [UInt64] { [] }
 }
 

@@ -191,8 +191,10 @@ final class FakeSubscription: Subscription {
       events: lanes.reduce(0) { $0 + $1.events }, oldestReceivedAt: lanes.compactMap(\.oldestReceivedAt).min())
   }
 
-  func pendingNumbers(_ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int) throws(LogError) -> [UInt64] {
-    let events = open(lane.app ?? "").map(\.event)
+  func pendingNumbers(
+    _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
+  ) throws(LogError) -> [UInt64] {
+    let events = open(lane.app ?? "").map(\.event).filter { isWanted($0.dialect) }
     return events.filter { ($0.index.flags.contains(.clamped) ? $0.receivedAt : $0.index.occurredAt) < moment }
       .prefix(limit).map(\.sequence)
   }

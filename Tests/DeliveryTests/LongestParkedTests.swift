@@ -15,7 +15,7 @@ struct LongestParkedTests {
     for number in 10..<19 { parked.park(2, UInt64(number), room: .afterAnswers) }
     #expect(parked.longest == 10)
     let taken = parked.takeNext(at: now)
-    var (install, events) = try #require(taken)
+    var (install, events, _) = try #require(taken)
     #expect(install == 1 && parked.longest == 9)
     events.remove(through: 6, taken: 7)
     parked.putBack(install, events, room: .afterAnswers)
@@ -38,7 +38,7 @@ struct LongestParkedTests {
           let install = UInt64.random(in: 0..<12, using: &numbers)
           parked.park(install, UInt64(number), room: .now)
           model[install, default: 0] += 1
-        } else if let (install, events) = parked.takeNext(at: now) {
+        } else if let (install, events, _) = parked.takeNext(at: now) {
           var rest = events
           let taken = Int.random(in: 1...events.count, using: &numbers)
           if let last = events.runs.prefix(taken).last?.numbers.upperBound {

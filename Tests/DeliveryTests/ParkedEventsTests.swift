@@ -53,7 +53,7 @@ struct ParkedEventsTests {
     for number in 0..<10 { parked.park(UInt64(number), UInt64(number), room: .now) }
     #expect(parked.isFull)
     let first = parked.takeNext(at: now)
-    let (install, events) = try #require(first)
+    let (install, events, _) = try #require(first)
     #expect(!parked.isFull)
     parked.putBack(install, events, room: .at(now + .seconds(1)))
     #expect(parked.isFull)

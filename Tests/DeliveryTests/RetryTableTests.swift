@@ -65,6 +65,13 @@ struct RetryTableTests {
     #expect(try await waits("datalyr", asked + [.status(status)]) == [7, 0, 30, 30, 1])
   }
 
+  @Test("Datalyr: whoever looks is told which of the two it was", arguments: [408, 429])
+  func datalyrWords(status: Int) async throws {
+    scene.upstream.next(.status(status, "", [("retry-after", "7")]))
+    let life = try await start("datalyr")
+    #expect(life.status.lanes.first?.detail?.contains("answered \(status), ") == true)
+  }
+
   @Test("Datalyr: five such waits are apart from the retries")
   func datalyrBudget() async throws {
     let replies = [

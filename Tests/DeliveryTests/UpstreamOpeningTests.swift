@@ -64,7 +64,7 @@ struct UpstreamOpeningTests {
       before.lanes.append(
         UpstreamRecord.LaneRecord(
           app: app, retryAt: .init(milliseconds: 0), wait: .seconds(1), failures: 3, rateLimited: 2, attempts: 4,
-          unanswered: 1, state: .waiting, detail: ""))
+          unanswered: 1, tried: 7, state: .waiting, detail: ""))
     }
     #expect(try UpstreamRecord(before.json) == before)
     #expect(opening(before.json, ["y": 1], ["x": own]).record.lanes.map(\.app) == ["y"])

@@ -75,19 +75,23 @@ struct AgeingTests {
     let log = try fixture.open()
     let upstream = try log.subscribe("upstream", origin: .oldest)
     for i in 0..<60 { log.put(app: "app\(i % 3)", i * 3..<i * 3 + 3) }
-    func older(than serial: Int, atMost limit: Int = 1000) throws -> [UInt64] {
+    func older(than serial: Int, dialect: UInt8 = 0, atMost limit: Int = 1000) throws -> [UInt64] {
       try upstream.pendingNumbers(
-        .app("app1"), datedBefore: Timestamp(milliseconds: Int64(serial) * 1000), atMost: limit)
+        .app("app1"), datedBefore: Timestamp(milliseconds: Int64(serial) * 1000), ofDialects: { $0 == dialect },
+        atMost: limit)
     }
     // Serial n has number n + 1; app1's frames are the second, the fifth…
     #expect(try older(than: 3).isEmpty)
     #expect(try older(than: 14) == [4, 5, 6, 13, 14])
     #expect(try older(than: 1000).count == 60)
     #expect(try older(than: 1000, atMost: 4) == [4, 5, 6, 13])
+    #expect(try older(than: 1000, dialect: 1).isEmpty)
     upstream.acknowledge(.app("app1"), 5...13, Tally(.delivered, 3))
     #expect(try older(than: 15) == [4, 14, 15])
     #expect(
-      try upstream.pendingNumbers(.app("nobody"), datedBefore: Timestamp(milliseconds: .max), atMost: 9).isEmpty)
+      try upstream.pendingNumbers(
+        .app("nobody"), datedBefore: Timestamp(milliseconds: .max), ofDialects: { _ in true }, atMost: 9
+      ).isEmpty)
     log.close()
   }
 }

@@ -176,6 +176,11 @@ struct PoisonHunt: Sendable, Equatable {
     !suspects.isEmpty && (!hasOthers || isSuspectsTurn || suspects.contains(where: \.othersPassed))
   }
 
+  /// What a suspect is made of that holds an event.
+  func portion(holding number: UInt64) -> Portion? {
+    (suspects + held.map(\.suspect)).first { $0.portion.events.holds(number) }?.portion
+  }
+
   /// Takes out the suspect to be tried next.
   mutating func takeNext() -> Suspect? {
     guard !suspects.isEmpty else { return nil }

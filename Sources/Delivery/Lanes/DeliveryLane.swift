@@ -50,6 +50,8 @@ final class DeliveryLane {
   var refusedKey: String?
   var meter = RateMeter()
   var tasks: [Int: Task<Void, Never>] = [:]
+  /// By then whatever is under way has an answer, or has failed for want of one; nil: nothing is.
+  var answersDue: ContinuousClock.Instant?
 
   var isWaitingForKey: Bool { waitsFor != nil }
 

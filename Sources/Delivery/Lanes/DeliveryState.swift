@@ -22,8 +22,9 @@ struct DeliveryState: Sendable {
   var concurrency: ConcurrencyControl
   /// A request that fails steps aside as it is: others go on beside it, whatever they are.
   var stepsAside = false
-  /// How often the oldest events were sent before a restart, and how often without an answer.
-  private var restored = (attempts: 0, unanswered: 0)
+  /// How often the oldest events were sent before a restart, and how many of them; nil: nobody knows.
+  private var restored = Tries()
+  private(set) var restoredEvents: Int?
 
   init(concurrency: Int = 1, stepsAside: Bool = false) {
     self.concurrency = ConcurrencyControl(most: concurrency)
@@ -38,7 +39,8 @@ struct DeliveryState: Sendable {
     self.init(concurrency: concurrency, stepsAside: stepsAside)
     failures = record.failures
     rateLimited = min(record.rateLimited, record.failures)
-    restored = (record.attempts, record.unanswered)
+    restored = Tries(attempts: record.attempts, unanswered: record.unanswered)
+    restoredEvents = record.unanswered > 0 ? record.tried : nil
     delay = LaneDelay(restored: record, now: now, wallNow: wallNow)
     delayedAt = now
     breaker = RefusalBreaker(refusals: record.refusals, cause: record.refused)
@@ -106,9 +108,18 @@ struct DeliveryState: Sendable {
   var nextDue: ContinuousClock.Instant? { [parked.nextDue, poison.nextDue].compactMap(\.self).min() }
 
   /// How often events that are read now were sent before: once after a restart it is more than never.
-  mutating func takeRestoredAttempts() -> (attempts: Int, unanswered: Int) {
-    defer { restored = (0, 0) }
+  mutating func takeRestoredTries() -> Tries {
+    defer { forgetRestored() }
     return restored
+  }
+
+  /// How often an event was sent, as far as that is known.
+  func attempts(of event: StoredEvent) -> Int {
+    let number = event.sequence
+    if let portion = again.first(where: { $0.events.holds(number) }) ?? poison.portion(holding: number) {
+      return portion.attempts
+    }
+    return parked.tries(event.index.installHash, number)?.attempts ?? 0
   }
 
   /// The upstream has answered for a request, and not with a failure.
@@ -167,7 +178,12 @@ struct DeliveryState: Sendable {
   mutating func rest() {
     forgetHeld()
     forgetFailures()
-    restored = (0, 0)
+    forgetRestored()
+  }
+
+  private mutating func forgetRestored() {
+    restored = Tries()
+    restoredEvents = nil
   }
 
   /// What was read and not settled is read again: forgets all of it.
@@ -184,7 +200,8 @@ struct DeliveryState: Sendable {
     return UpstreamRecord.LaneRecord(
       app: app, isReplayed: lane.isReplayed, isAsked: delay.isAsked, retryAt: delay.retryAt, wait: delay.length,
       failures: failures, rateLimited: rateLimited, attempts: again.last?.attempts ?? restored.attempts,
-      unanswered: again.last?.unanswered ?? restored.unanswered, state: delay.state, detail: delay.detail,
+      unanswered: again.last?.unanswered ?? restored.unanswered, tried: again.last?.events.count ?? restoredEvents,
+      state: delay.state, detail: delay.detail,
       refusals: breaker.refusals, refused: breaker.cause)
   }
 }

@@ -23,6 +23,9 @@ struct EventRanges: Sendable, Equatable {
   var last: UInt64? { runs.last?.numbers.upperBound }
   var numbers: [ClosedRange<UInt64>] { runs.map(\.numbers) }
 
+  /// Whether a number lies in one of the runs.
+  func holds(_ number: UInt64) -> Bool { runs.contains { $0.numbers.contains(number) } }
+
   /// Appends an event.
   ///
   /// - Parameter follows: in the lane it comes right behind the last one here.

@@ -5,8 +5,18 @@
 ///
 /// A run is events with numbers that follow one another, so that the bound is met by what lies scattered.
 struct ParkedEvents: Sendable {
+  /// How often an install's first events were sent before they were parked.
+  struct Sent: Sendable, Equatable {
+    /// The last of them.
+    var through: UInt64
+    var tries: Tries
+
+    func tries(of number: UInt64) -> Tries { number <= through ? tries : Tries() }
+  }
+
   private struct Install: Sendable {
     var events = EventRanges()
+    var sent: Sent?
     /// When the next of it may go; nil: after an answer.
     var due: ContinuousClock.Instant?
     var isWaitingForAnswer = false
@@ -67,6 +77,17 @@ struct ParkedEvents: Sendable {
     if isNew { schedule(install, room) }
   }
 
+  /// Notes that what is parked of an install was sent before, as far as that goes.
+  mutating func note(_ install: UInt64, _ sent: Sent) {
+    guard let entry = installs[install] else { return }
+    let known = entry.sent ?? sent
+    installs[install]?.sent = Sent(
+      through: max(known.through, sent.through), tries: known.tries.most(sent.tries))
+  }
+
+  /// How often an event that is parked was sent.
+  func tries(_ install: UInt64, _ number: UInt64) -> Tries? { installs[install]?.sent?.tries(of: number) }
+
   private mutating func schedule(_ install: UInt64, _ room: SlidingCount.Room) {
     installs[install]?.due = nil
     installs[install]?.isWaitingForAnswer = false
@@ -105,7 +126,7 @@ struct ParkedEvents: Sendable {
   }
 
   /// Takes out the install whose turn it is, with all its events; those that don't go now are parked again.
-  mutating func takeNext(at now: ContinuousClock.Instant) -> (install: UInt64, events: EventRanges)? {
+  mutating func takeNext(at now: ContinuousClock.Instant) -> (install: UInt64, events: EventRanges, sent: Sent?)? {
     guard isReady(at: now) else { return nil }
     while readyHead < ready.count {
       let install = ready[readyHead]
@@ -119,16 +140,16 @@ struct ParkedEvents: Sendable {
       count -= entry.events.count
       runs -= entry.events.runs.count
       sizes.change(from: entry.events.count, to: 0)
-      return (install, entry.events)
+      return (install, entry.events, entry.sent)
     }
     return nil
   }
 
   /// Parks what was taken out and didn't go.
-  mutating func putBack(_ install: UInt64, _ events: EventRanges, room: SlidingCount.Room) {
+  mutating func putBack(_ install: UInt64, _ events: EventRanges, room: SlidingCount.Room, tries sent: Sent? = nil) {
     guard !events.isEmpty else { return }
     precondition(installs[install] == nil, "an install is parked once")
-    installs[install] = Install(events: events)
+    installs[install] = Install(events: events, sent: sent)
     sizes.change(from: 0, to: events.count)
     count += events.count
     runs += events.runs.count

@@ -9,4 +9,16 @@ struct Portion: Sendable, Equatable {
   var serverFaults = 0
   /// The upstream took them, as it said, but not all, and not which: it is believed the next time.
   var isDoubted = false
+
+  var tries: Tries { Tries(attempts: attempts, unanswered: unanswered) }
+}
+
+/// How often events were sent, and how often of that without an answer.
+struct Tries: Sendable, Hashable {
+  var attempts = 0
+  var unanswered = 0
+
+  func most(_ other: Tries) -> Tries {
+    Tries(attempts: max(attempts, other.attempts), unanswered: max(unanswered, other.unanswered))
+  }
 }

@@ -12,9 +12,11 @@ extension FileSubscription {
   }
 
   func pendingNumbers(
-    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+    _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
   ) throws(LogError) -> [UInt64] {
-    try catalog.lookThrough { () throws(LogError) in try findNumbers(lane, datedBefore: moment, atMost: limit) }
+    try catalog.lookThrough { () throws(LogError) in
+      try findNumbers(lane, datedBefore: moment, isWanted, atMost: limit)
+    }
   }
 
   private func countPending(
@@ -62,7 +64,7 @@ extension FileSubscription {
   }
 
   private func findNumbers(
-    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+    _ lane: Lane, datedBefore moment: Timestamp, _ isWanted: (UInt8) -> Bool, atMost limit: Int
   ) throws(LogError) -> [UInt64] {
     let owed = monitor.withLock {
       drain()
@@ -75,7 +77,7 @@ extension FileSubscription {
       guard let share = catalog.share(of: app, in: segment), share.last > marks.low,
         share.occurredAt.earliest < moment || share.receivedAt.earliest < moment
       else { continue }
-      try forEachDate(marks, in: segment, &cursor, { _ in true }) { number, date in
+      try forEachDate(marks, in: segment, &cursor, isWanted) { number, date in
         if date < moment, numbers.count < limit { numbers.append(number) }
       }
     }

@@ -117,10 +117,10 @@ final class ReplayableSubscription: Subscription {
   }
 
   func pendingNumbers(
-    _ lane: Lane, datedBefore moment: Timestamp, atMost limit: Int
+    _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
   ) throws(LogError) -> [UInt64] {
     guard let (subscription, lane) = place(of: lane) else { return [] }
-    return try subscription.pendingNumbers(lane, datedBefore: moment, atMost: limit)
+    return try subscription.pendingNumbers(lane, datedBefore: moment, ofDialects: isWanted, atMost: limit)
   }
 
   // MARK: The books
