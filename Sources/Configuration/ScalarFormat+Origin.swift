@@ -7,7 +7,7 @@ extension ScalarFormat where Value == String {
         throw Misfit("holds a space or another character that no origin has")
       }
       guard let separator = text.firstRange(of: "://") else {
-        throw Misfit("has no https:// before the host", hint: text.contains("/") ? nil : "https://\(text.lowercased())")
+        throw Misfit("has no https:// before the host", hint: hint(forHost: text))
       }
       let scheme = text[..<separator.lowerBound].lowercased()
       guard scheme == "http" || scheme == "https" else { throw Misfit("is neither http nor https") }
@@ -24,5 +24,13 @@ extension ScalarFormat where Value == String {
       let usual = scheme == "https" ? ":443" : ":80"
       return "\(scheme)://\(authority.hasSuffix(usual) ? authority.dropLast(usual.count) : authority)"
     }
+  }
+
+  /// The origin that a host alone may stand for; nil when that would be none either. `null` is what browsers send for pages
+  /// that have no origin, and no host.
+  private static func hint(forHost text: String) -> String? {
+    let host = text.lowercased()
+    guard host != "null", !host.contains("/"), (try? origin.parse("https://\(host)")) != nil else { return nil }
+    return "https://\(host)"
   }
 }

@@ -134,19 +134,19 @@ extension Dialect {
   /// The same for an event that is no small document: one that is nested deeper than those may be, say. Whatever a protocol's
   /// reader takes is read by this.
   private func eventIDByName(_ event: UnsafeRawBufferPointer) -> String? {
-    let names = incoming.idNames
-    let reader = FieldReader(
-      bodyBytesMax: event.count, elementsMax: 1, body: "", element: names.joined(separator: " "))
     let padded = Array(event) + [UInt8](repeating: 0, count: 64)
     return padded.withUnsafeBytes { padded in
       let body = UnsafeRawBufferPointer(rebasing: padded[..<event.count])
-      guard case .success(let fields) = reader.readOne(body) else { return nil }
-      return names.indices.lazy.compactMap { fields[0][$0].text }.first
+      func text(_ name: String) -> String? {
+        let reader = FieldReader(bodyBytesMax: event.count, elementsMax: 1, body: "", element: name)
+        guard case .success(let fields) = reader.readOne(body) else { return nil }
+        return fields[0][0].text
+      }
+      return incoming.idName { text($0) != nil }.flatMap(text)
     }
   }
 
   public func eventID(of event: JSONValue) -> String? {
-    for name in incoming.idNames { if let id = event[name]?.string { return id } }
-    return nil
+    incoming.idName { event[$0]?.string != nil }.flatMap { event[$0]?.string }
   }
 }

@@ -239,6 +239,8 @@ final class Connection {
     // Only a buffer that nobody else holds can be used again, and a large one isn't kept.
     if buffer != nil, !isKnownUniquelyReferenced(&buffer) { buffer = nil }
     if let buffer, buffer.capacity > BodyBuffer.keptMax { buffer.release() }
+    // The next request may have no body: then this one's must not stand in its place.
+    buffer?.removeAll()
     timer.requestEnded(now: listener.now)
     listener.deadlineSet(timer.deadline)
     if hasFinished { listener.finishes(self) }

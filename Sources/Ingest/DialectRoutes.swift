@@ -10,6 +10,7 @@ struct DialectRoutes: Sendable {
   }
 
   private let byPath: [String: Served]
+  private let dialects: [any Dialect]
 
   init(_ dialects: [any Dialect]) {
     var byPath: [String: Served] = [:]
@@ -20,9 +21,15 @@ struct DialectRoutes: Sendable {
       }
     }
     self.byPath = byPath
+    self.dialects = dialects
   }
 
   subscript(path: String) -> Served? { byPath[path] }
+
+  /// The paths of those protocols whose numbers are let through, as messages list them.
+  func paths(ofDialects isWanted: (UInt8) -> Bool) -> String {
+    dialects.filter { isWanted($0.number) }.flatMap(\.incoming.routes).map(\.path).joined(separator: ", ")
+  }
 
   /// What metrics call a path: one that nobody serves is `other`, whatever it is.
   func label(of path: String) -> String { byPath[path] == nil ? "other" : path }

@@ -52,7 +52,8 @@ public final class IngestHandler: HTTPHandler {
 
   public func head(of exchange: any HTTPExchange) -> HeadDecision {
     guard let served = routes[exchange.path] else {
-      let nothing = "Nothing is served at this path; events go to POST /v1/events, links to POST /v1/identify."
+      let paths = routes.paths(ofDialects: apps.speaks)
+      let nothing = "Nothing is served at this path; events are posted to \(paths)."
       return .answer(refusal(Refusal(.notFound(nothing)), exchange, nil))
     }
     do throws(Refusal) {

@@ -37,6 +37,18 @@ import Testing
     #expect(json["rejected"]?.array?.map { $0["answer"]?["code"]?.string } == ["unauthorized", "invalid_request"])
   }
 
+  @Test func `A line is one event, whatever a batch around it would make of it`() async throws {
+    let event = SendProtocolTests.voidhash(1)
+    for line in ["\(event),\(event)", #"\#(event)],"x":[\#(event)"#, "\(event)]}", "nonsense"] {
+      let ran = await validate("voidhash", "\(line)\n\(SendProtocolTests.voidhash(2))")
+      #expect(ran.code == 1 && ran.err == "1 accepted; 1 rejected\n", "\(ran.err)")
+      let rejected = try JSONValue(parsing: ran.out)["rejected"]?.array?.first
+      #expect(rejected?["index"] == 0 && rejected?["answer"]?["code"] == "invalid_request", "\(ran.out)")
+    }
+    let rejected = try JSONValue(parsing: await validate("voidhash", "nonsense\n{}").out)["rejected"]?.array
+    #expect(rejected?.first?["answer"]?["error"] == "The event is not a JSON object (at byte 0).")
+  }
+
   @Test func `A body gets its own answer`() async throws {
     let events = (0..<3).map { SendProtocolTests.voidhash($0) }
     let good = await validate("voidhash", #"{"events":[\#(events.joined(separator: ","))],"token":"vh_pk_1"}"#)

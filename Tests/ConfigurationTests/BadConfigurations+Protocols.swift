@@ -90,7 +90,7 @@ extension BadConfiguration {
     ),
     .init(
       "apps:\n  - name: a\n    protocol: datalyr\n    write_key: dk_1\n    origins: [a.example, https://a.example/, "
-        + "https://a.example/x?y, ftp://a.example, \"https://*.example\", https://, https://u:p@h, https://h:0, \"a b\", \"null\"]",
+        + "https://a.example/x?y, ftp://a.example, \"https://*.example\", https://, https://u:p@h, https://h:0, \"a b\", \"null\", \"*.a.example\"]",
       "5: apps[0].origins[0]: \"a.example\" has no https:// before the host; did you mean https://a.example? It should be an origin such as https://example.com or http://localhost:3000, or *",
       "5: apps[0].origins[1]: \"https://a.example/\" has something behind the host and the port, which no origin has; did you mean https://a.example? It should be an origin such as https://example.com or http://localhost:3000, or *",
       "5: apps[0].origins[2]: \"https://a.example/x?y\" has something behind the host and the port, which no origin has; did you mean https://a.example? It should be an origin such as https://example.com or http://localhost:3000, or *",
@@ -100,7 +100,8 @@ extension BadConfiguration {
       "5: apps[0].origins[6]: \"https://u:p@h\" holds a user or password before an @; it should be an origin such as https://example.com or http://localhost:3000, or *",
       "5: apps[0].origins[7]: \"https://h:0\" has no port from 1 to 65535; it should be an origin such as https://example.com or http://localhost:3000, or *",
       "5: apps[0].origins[8]: \"a b\" holds a space or another character that no origin has; it should be an origin such as https://example.com or http://localhost:3000, or *",
-      "5: apps[0].origins[9]: \"null\" has no https:// before the host; did you mean https://null? It should be an origin such as https://example.com or http://localhost:3000, or *"
+      "5: apps[0].origins[9]: \"null\" has no https:// before the host; it should be an origin such as https://example.com or http://localhost:3000, or *",
+      "5: apps[0].origins[10]: \"*.a.example\" has no https:// before the host; it should be an origin such as https://example.com or http://localhost:3000, or *"
     ),
   ]
 

@@ -75,7 +75,7 @@ import Testing
     #expect(configuration.warnings.isEmpty)
     #expect(configuration.ingest.listen == [.tcp(host: "127.0.0.1", port: 8787)])
     #expect(configuration.admin.listen == .tcp(host: "127.0.0.1", port: 8788))
-    #expect(configuration.apps.map(\.name) == ["trial"])
+    #expect(configuration.apps.map(\.name) == ["trial", "trial-shop", "trial-game"])
     #expect(configuration.apps.first?.writeKey?.revealed == "aso_wk_trial")
     #expect(configuration.sinks.map(\.name) == ["raw", "audit"])
   }

@@ -55,6 +55,27 @@ struct SoughtIDTests {
     }
   }
 
+  @Test("is the one of the event's own form, where it has a member besides that is called as the other form's")
+  func forms() throws {
+    let web = #""event_name":"pv","event_id":"web-1","event_data":{}"#
+    let track = #""event":"buy","eventId":"track-1","properties":{}"#
+    let deep = #","deep":\#(String(repeating: "[", count: 100) + String(repeating: "]", count: 100))"#
+    for (event, id) in [
+      (#"{"eventId":"other",\#(web)}"#, "web-1"), (#"{\#(web),"event":"other"}"#, "web-1"),
+      (#"{"event_id":"other",\#(track)}"#, "track-1"), (#"{\#(track),"event_name":"other"}"#, "track-1"),
+      (#"{"eventId":7,\#(web)}"#, "web-1"), (#"{"eventId":"track-1"}"#, "track-1"), (#"{"event_id":"web-1"}"#, "web-1"),
+    ] {
+      let (sought, other) = (try #require(SoughtID(id)), try #require(SoughtID("other")))
+      for text in [event, String(event.dropLast()) + deep + "}"] {
+        Array(text.utf8).withUnsafeBytes { bytes in
+          #expect(Datalyr().eventID(of: bytes) == id, "\(text)")
+          #expect(sought.isID(ofEvent: bytes, dialect: Datalyr().number))
+          #expect(!other.isID(ofEvent: bytes, dialect: Datalyr().number))
+        }
+      }
+    }
+  }
+
   @Test("is looked for in a record by its own protocol's name alone")
   func records() throws {
     func record(_ protocolName: String, _ event: String) -> String {

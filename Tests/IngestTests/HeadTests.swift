@@ -62,4 +62,24 @@ struct HeadTests {
     #expect(refusal?.status == 404)
     #expect(refusal?.code == "not_found")
   }
+
+  @Test("of another path is told the paths of the protocols that apps speak, and of no other")
+  func otherPath() throws {
+    for (dialects, paths) in [
+      ([0], "/v1/events, /v1/identify"), ([1], "/track, /"), ([2, 1], "/track, /, /i/v1/batch, /i/v1/capture"),
+    ] as [([UInt8], String)] {
+      let apps = try AppRegistry(
+        apps: dialects.map { AppDefinition(name: "app\($0)", writeKey: "key\($0)", dialect: $0) }, mode: .listed,
+        storage: nil, logger: .silent)
+      let handler = IngestHandler(
+        log: FakeLog(), apps: apps, clockTrust: ClockTrust(newestRecord: nil), metrics: MetricsRegistry())
+      guard case .answer(let response) = handler.head(of: FakeExchange("POST", "/track/")) else {
+        Issue.record("the body is asked for")
+        continue
+      }
+      #expect(
+        try JSONValue(parsing: response.body)["message"]?.string
+          == "Nothing is served at this path; events are posted to \(paths).")
+    }
+  }
 }

@@ -10,6 +10,7 @@ import EventsAPI
 final class EventJudge {
   let dialect: any Dialect
   let reader: any IncomingReader
+  private let lines = EventJSON()
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
   /// What a reader may touch past a text's end.
   private static let padding = 64
@@ -24,6 +25,8 @@ final class EventJudge {
   /// Why an event is refused; nil when it isn't.
   func refusal(ofEvent event: UnsafeRawBufferPointer, at now: Timestamp) -> APIError? {
     let frame = dialect.incoming.frame(of: event)
+    // (In a batch `{…},{…}` would be two events of a good body.)
+    if !frame.prefix.isEmpty, let refusal = lines.refusal(ofEvent: event, at: now) { return refusal }
     return refusal(Array(frame.prefix.utf8) + event + frame.suffix.utf8, frame.route, now)
   }
 

@@ -25,7 +25,7 @@ final class OutgoingEvents: @unchecked Sendable {
   private let dialect: any Dialect
   private let judge: EventJudge
   /// Tells JSON from what is none.
-  private let reader = EventsReader()
+  private let lines = EventJSON()
   private var nextIndex = 0
   /// An event that had no place in the last batch.
   private var kept: OutgoingBatch.Event?
@@ -157,15 +157,13 @@ final class OutgoingEvents: @unchecked Sendable {
   }
 
   private func isJSON(_ bytes: [UInt8]) -> APIError? {
-    let padded = bytes + [UInt8](repeating: 0, count: 64)
-    return padded.withUnsafeBytes {
-      reader.readEvent(UnsafeRawBufferPointer(rebasing: $0[..<bytes.count]), receivedAt: clock.now)
-    }
+    bytes.withUnsafeBytes { lines.refusal(ofEvent: $0, at: clock.now) }
   }
 
   private static func words(_ refusal: APIError) -> String {
     let words = refusal.message
-    let what = words.hasPrefix("The body ") ? String(words.dropFirst(9)) : words
+    let subject = ["The body ", "The event "].first { words.hasPrefix($0) }
+    let what = String(words.dropFirst(subject?.count ?? 0))
     return what.hasSuffix(".") ? String(what.dropLast()) : what
   }
 }

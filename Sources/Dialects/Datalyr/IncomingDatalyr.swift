@@ -13,6 +13,14 @@ struct IncomingDatalyr: IncomingDialect {
   var rejectionCodes: [String] { [] }
 
   var idNames: [String] { [DatalyrForm.track.name(of: .id), DatalyrForm.web.name(of: .id)] }
+
+  /// An event with the name and the id of `/track`'s form is one; every other one is a web batch's when it has that one's id.
+  func idName(_ has: (_ member: String) -> Bool) -> String? {
+    let (track, web) = (DatalyrForm.track.name(of: .id), DatalyrForm.web.name(of: .id))
+    if has(track), has(DatalyrForm.track.name(of: .name)) || !has(web) { return track }
+    return has(web) ? web : nil
+  }
+
   var judgesEventsApart: Bool { false }
   var batchRoute: IncomingRoute { Self.web }
   var serving: ServingHabits { ServingHabits() }

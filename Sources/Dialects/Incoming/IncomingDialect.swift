@@ -15,9 +15,12 @@ public protocol IncomingDialect: Sendable {
   /// Why an event may be rejected, as metrics call it: a closed set.
   var rejectionCodes: [String] { get }
 
-  /// What the member is called that has an event's id; several where events have several forms: the first that is there
-  /// counts.
+  /// What the member is called that has an event's id; several where events have several forms.
   var idNames: [String] { get }
+
+  /// Which of ``idNames`` has the id of an event, told by the members that it has: an event of one form may have a member
+  /// besides that is called as the other form's id. Nil when it has none.
+  func idName(_ has: (_ member: String) -> Bool) -> String?
 
   /// An event that breaks the rules is rejected by itself, and the others of its request are taken; else the whole request
   /// is refused.
@@ -38,6 +41,11 @@ public protocol IncomingDialect: Sendable {
   /// What a sender is told when its request isn't taken: in the protocol's own form. `error.code` is the App Store Operator
   /// API's word for what is wrong; others may have their own for the same status.
   func answer(_ error: APIError) -> DialectAnswer
+}
+
+extension IncomingDialect {
+  /// For protocols whose events have one form.
+  public func idName(_ has: (_ member: String) -> Bool) -> String? { idNames.first(where: has) }
 }
 
 /// A request as far as protocols look at it.
