@@ -43,8 +43,8 @@ private struct BadValue: Sendable, CustomTestStringConvertible {
     texts(.name, 100, "a string of 1 to 100 characters")
     + texts(.id, 256, "a string of 1 to 256 characters")
     + texts(.anonymousID, 256, "a string of 1 to 256 characters")
-    + texts(.userID, 256, "a string of 1 to 256 characters, null or left out").filter {
-      $0.json != nil && $0.json != "null"
+    + texts(.userID, 256, "a string of 1 to 256 characters, empty, null or left out").filter {
+      $0.json != nil && $0.json != "null" && $0.json != #""""#
     } + times + objects(.data) + objects(.context)
 }
 
@@ -98,7 +98,7 @@ struct DatalyrRulesTests {
 
   @Test("take an event without a user for one of the person alone")
   func user() {
-    for user in [nil, "null"] as [String?] {
+    for user in [nil, "null", #""""#] as [String?] {
       let taken = hall.take(DatalyrForm.track.event(.userID, user))
       #expect(taken.accepted.first?.hasUser == false)
       #expect(taken.accepted.first?.userHash == 0)

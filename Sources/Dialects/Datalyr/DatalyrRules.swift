@@ -36,7 +36,7 @@ struct DatalyrRules {
     accepted.anonymousIDOffset = offset(.anonymousID)
     (accepted.idHigh, accepted.idLow) = event[.id].id
     accepted.installHash = event[.anonymousID].hash
-    if event[.userID].isString {
+    if event[.userID].isString(of: DatalyrLimits.idLengths) {
       accepted.hasUser = true
       accepted.userIDOffset = offset(.userID)
       accepted.userHash = event[.userID].hash
@@ -52,7 +52,10 @@ struct DatalyrRules {
       return broken(event, member, .text(lengths))
     }
     let user = event[.userID]
-    if !user.isAbsent, !user.isNull, !user.isString(of: id) { return broken(event, .userID, .textOrNothing(id)) }
+    // (An SDK that writes an empty one before anybody is known must not lose its events by it.)
+    if !user.isAbsent, !user.isNull, !user.isString(of: 0...id.upperBound) {
+      return broken(event, .userID, .textOrNothing(id))
+    }
     for member in [DatalyrForm.Member.data, .context] where event.form.has(member) && !event[member].isObject {
       return broken(event, member, .object)
     }
@@ -82,7 +85,7 @@ private enum Wanted: CustomStringConvertible {
   var description: String {
     switch self {
     case .text(let lengths): "a string of \(lengths.lowerBound) to \(lengths.upperBound) characters"
-    case .textOrNothing(let lengths): "\(Wanted.text(lengths)), null or left out"
+    case .textOrNothing(let lengths): "\(Wanted.text(lengths)), empty, null or left out"
     case .time: "an ISO 8601 date and time with a time zone, as 2026-11-30T06:12:50.651Z"
     case .object: "an object"
     }
