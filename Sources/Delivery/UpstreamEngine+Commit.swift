@@ -56,6 +56,17 @@ extension UpstreamEngine {
     timers.add(commitNotBefore, .commit)
   }
 
+  /// Makes durable at once what must be on record before something is sent. What can't be written now is written with the next
+  /// commit; events don't wait for it.
+  func commitNow() {
+    guard now >= commitNotBefore else { return }
+    do throws(LogError) {
+      try commit()
+    } catch {
+      noteCommitFailure(error)
+    }
+  }
+
   /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
   func commit() throws(LogError) {
     if isRecordDirty { fillRecord() }
@@ -95,5 +106,6 @@ extension UpstreamEngine {
     record.endedAt = isDraining && inFlight == 0 && !isLastLifeUnclear ? context.clock.now : nil
     record.keys =
       allKeys.compactMap { $0.record(at: now, isLast: record.endedAt != nil) } + recordsNotTakenUp
+    record.pauses = pauseRecords
   }
 }

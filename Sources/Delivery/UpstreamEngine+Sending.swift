@@ -68,6 +68,7 @@ extension UpstreamEngine {
       pool.giveBack(buffers)
       return lookOn(lane)
     }
+    ask(flight)
     send(flight)
     // More may go beside it.
     if lane.state.requestsMax > lane.state.underWay.requests { consider(lane) }
@@ -143,13 +144,7 @@ extension UpstreamEngine {
     guard isMissing else { return }
     sending.wantsLease = true
     isRecordDirty = true
-    // (What can't be written now is written with the next commit; events don't wait for it.)
-    guard now >= commitNotBefore else { return }
-    do throws(LogError) {
-      try commit()
-    } catch {
-      noteCommitFailure(error)
-    }
+    commitNow()
   }
 
   private func send(_ flight: Flight) {

@@ -47,6 +47,8 @@ actor UpstreamEngine {
 
   /// What is on record of the life before this one.
   let lastLife: UpstreamOpening
+  /// Pauses of the life before this one, by the keys' fingerprints, of keys that nothing was sent with yet.
+  var pausesOnRecord: [String: UpstreamRecord.PauseRecord]
   // What is kept with the position.
   var opening: UpstreamOpening
   var record: UpstreamRecord
@@ -110,6 +112,7 @@ actor UpstreamEngine {
     lastLife = opening
     self.opening = opening
     record = opening.record
+    pausesOnRecord = Self.pauses(of: opening.record)
     committedDeadLetters = opening.record.deadLetters
     began = context.scheduler.now
     lastCommit = began

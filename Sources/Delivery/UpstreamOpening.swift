@@ -51,6 +51,8 @@ struct UpstreamOpening: Sendable {
     let isOwn = Set(record.apps.keys).union(upstreams.byApp.keys)
     turnUsual(waiting.reduce(0) { isOwn.contains($1.key) ? $0 : $0 + $1.value }, upstreams.usual)
     turnApps(isOwn.sorted(), waiting, upstreams, urlBefore: urlBefore)
+    // (Keys are on record by what is the usual upstream: a pause that isn't found costs one early try.)
+    if isUsualNew { record.pauses = [] }
     record.lanes.removeAll { newApps.contains($0.app) || isUsualNew && !isOwn.contains($0.app) }
   }
 
