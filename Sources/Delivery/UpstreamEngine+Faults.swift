@@ -8,7 +8,8 @@ import Observability
 extension UpstreamEngine {
   func serverFault(_ flight: Flight, _ status: Int, _ asked: RetryAfter?) {
     let lane = flight.lane
-    let detail = "The upstream answered \(status), a fault on its side."
+    let cause = status == 408 ? "the request took too long to come" : "a fault on its side"
+    let detail = "The upstream answered \(status), \(cause)."
     guard !flight.isLastTry else {
       giveUpUnanswered(flight, status: status, detail)
       return fail(lane, flight, .waiting, detail, asked, isOutage: true)
