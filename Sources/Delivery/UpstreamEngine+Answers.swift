@@ -14,6 +14,7 @@ extension UpstreamEngine {
     flight.outlet.inFlightBytes -= flight.buffers.body.count
     lane.tasks[flight.id] = nil
     lane.state.underWay.ended(flight.count, flight.installs)
+    lane.state.trying[flight.id] = nil
     if lane.state.underWay.requests == 0 { lane.answersDue = nil }
     defer { if inFlight == 0 { resumeIdleWaiters() } }
     // After the stop nobody keeps positions any more; what was sent is sent again, with the same ids.
@@ -29,7 +30,7 @@ extension UpstreamEngine {
     }
     let aside = flight.upstream.stepsAside ? lane.state.poison.installs : []
     for install in flight.installs?.keys ?? [:].keys where aside.isEmpty || !aside.contains(install) {
-      lane.state.parked.answered(install)
+      lane.state.answered(install: install)
     }
     pool.giveBack(flight.buffers)
     serve(flight.sending)

@@ -26,11 +26,11 @@ extension UpstreamEngine {
 
   /// Shares out anew what may be parked.
   private func shareParked() {
-    let runs = lanes.values.map(\.state.parked.runs)
+    let runs = lanes.values.map(\.state.parkedRuns)
     let level = ParkedShare.level(runs)
     guard level != parkedLevel else { return }
     parkedLevel = level
-    for lane in lanes.values { lane.state.parked.runsMax = level }
+    for lane in lanes.values { lane.state.limitParking(to: level) }
   }
 
   func commitIfDue() {
@@ -107,5 +107,6 @@ extension UpstreamEngine {
     record.keys =
       allKeys.compactMap { $0.record(at: now, isLast: record.endedAt != nil) } + recordsNotTakenUp
     record.pauses = pauseRecords
+    record.tried = triedRecords
   }
 }

@@ -59,6 +59,10 @@ extension UpstreamEngine {
       flight.upstream.configuration.retry.delays)
     let length = max(own, flight.upstream.asideSpacing * (lane.state.poison.count + 1))
     lane.state.poison.failedAlone(again, until: now + length)
+    if flight.upstream.countsTries {
+      isRecordDirty = true
+      requestUrgentCommit()
+    }
     if lane.isNews("aside") {
       context.logger.warning(
         "events make the upstream fail while it takes others; they are tried again, and the others go on",

@@ -167,6 +167,7 @@ extension UpstreamEngine {
       lane.lane,
       DeliveryBoard.Entry(
         state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation, key: key,
-        rate: lane.meter, parkedInstalls: lane.state.parked.installCount, parkedLongest: lane.state.parked.longest))
+        rate: lane.meter, parkedInstalls: lane.state.parked.installCount + lane.state.requests.installCount,
+        parkedLongest: lane.state.parked.longest))
   }
 }

@@ -176,7 +176,7 @@ actor UpstreamEngine {
       lane.state = DeliveryState(
         restored: waiting, concurrency: lane.upstream.configuration.concurrency,
         stepsAside: lane.upstream.stepsAside, now: now, wallNow: context.clock.now)
-      lane.state.parked.runsMax = parkedLevel
+      lane.state.limitParking(to: parkedLevel)
       lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
@@ -184,6 +184,7 @@ actor UpstreamEngine {
         sendingKey(key, lane).ask(lane.state.delay)
       }
     }
+    restoreTries()
   }
 
   func lane(_ place: Lane, app: String) -> DeliveryLane {
@@ -192,7 +193,7 @@ actor UpstreamEngine {
     let state = DeliveryState(
       concurrency: upstream.configuration.concurrency, stepsAside: upstream.stepsAside)
     let lane = DeliveryLane(place, app: app, state: state, upstream, outlet(OutletID(upstream.configuration)))
-    lane.state.parked.runsMax = parkedLevel
+    lane.state.limitParking(to: parkedLevel)
     lanes[place] = lane
     return lane
   }

@@ -53,7 +53,9 @@ struct UpstreamOpening: Sendable {
     turnApps(isOwn.sorted(), waiting, upstreams, urlBefore: urlBefore)
     // (Keys are on record by what is the usual upstream: a pause that isn't found costs one early try.)
     if isUsualNew { record.pauses = [] }
-    record.lanes.removeAll { newApps.contains($0.app) || isUsualNew && !isOwn.contains($0.app) }
+    let isNew = { [newApps, isUsualNew] app in newApps.contains(app) || isUsualNew && !isOwn.contains(app) }
+    record.lanes.removeAll { isNew($0.app) }
+    record.tried.removeAll { isNew($0.app) }
   }
 
   /// - Parameter pending: events that wait for it.
