@@ -17,12 +17,16 @@ public struct ProtocolFormat: Sendable {
   public var replacesTimes = false
   /// It has a route to which web pages post: `origins` is a key.
   public var hasBrowserRoute = false
+  /// What web pages present in the place of the write key; nil: they present a key.
+  public var pageKeyName: String?
   /// What the upstream's keys begin with; empty when nobody knows.
   public var keyPrefixes: [String] = []
   /// The base that a URL means, without what the protocol adds by itself.
   public var base: @Sendable (String) -> String
   /// The paths of its calls, with their slashes.
   public var calls: [String]
+  /// Those of other protocols: a URL that ends in one is likely another's.
+  public var otherCalls: [String] = []
 
   public init(
     name: String, title: String, upstream: RelayConfiguration.Upstream, calls: [String],

@@ -45,6 +45,7 @@ extension RelayConfiguration {
     consent.finish()
     section.finish()
     checkReach(read)
+    checkPages(read)
     return read
   }
 
@@ -135,6 +136,20 @@ extension RelayConfiguration {
     } else if read.app.acceptKeys.isEmpty, !section.has("accept_keys") {
       section.warn("name", "the app has neither a write_key nor accept_keys, so that no request ever belongs to it")
     }
+  }
+
+  /// Pages that have something else than the write key must find it among the accepted ones.
+  private static func checkPages(_ read: ReadApp) {
+    guard let format = read.format, let name = format.pageKeyName, !read.app.origins.isEmpty,
+      read.app.acceptKeys.isEmpty, !read.section.has("accept_keys")
+    else { return }
+    // (A write key of another form may be just that.)
+    let isKey = read.app.writeKey.map { key in format.keyPrefixes.contains { key.revealed.hasPrefix($0) } } ?? true
+    guard isKey else { return }
+    read.section.warn(
+      "origins",
+      "pages present their \(name), not the write_key, and no accept_keys are there: each of their batches is refused; list "
+        + "their \(name) under accept_keys")
   }
 
   private static func checkNames(_ apps: [ReadApp]) {

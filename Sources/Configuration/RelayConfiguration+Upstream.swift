@@ -7,6 +7,12 @@ extension RelayConfiguration.Upstream {
     if section.has("url"), url.hasPrefix("http://"), !URLText.isLocal(url) {
       section.warn("url", "is http: events and keys go to another machine unencrypted; use https")
     }
+    if section.has("url"), let call = format.otherCalls.first(where: { $0 != "/" && url.hasSuffix($0) }) {
+      section.warn(
+        "url",
+        "ends in \(call), a call of another protocol's; \(format.title) is spoken here, and the relay adds "
+          + "\(format.calls.joined(separator: " and ")) behind it: is it the right upstream?")
+    }
     section.read("linger", into: &linger, .duration(.zero ... .hours(1)))
     section.read("max_batch_events", into: &maxBatchEvents, .integer(1...format.upstream.maxBatchEvents))
     // At least the largest event of the first protocol.

@@ -50,6 +50,9 @@ final class AppUpstream: Sendable {
   /// A request that fails steps aside as it is, and others' events go on.
   var stepsAside: Bool { habits.onServerFault == .stepAside }
 
+  /// How often each request was sent without an answer has to be known after a restart too.
+  var countsTries: Bool { habits.keepsRequestsApart && configuration.retry.maxAttempts > 0 }
+
   /// Between two tries of what has stepped aside, so that all of it together uses no more than a quarter of the key's limit.
   var asideSpacing: Duration {
     let limit = configuration.rateLimit

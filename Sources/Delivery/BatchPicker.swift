@@ -44,6 +44,9 @@ struct BatchPicker {
 
   var count: Int { events.count }
 
+  /// Something read can't go because of what is before it.
+  mutating func noteConflict() { conflicts += 1 }
+
   /// What follows isn't next to what was picked last.
   mutating func breakOff() { last = nil }
 

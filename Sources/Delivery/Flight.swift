@@ -75,12 +75,17 @@ struct Flight {
 
   var installCount: Int { installs?.count ?? installSet.count }
 
-  /// The upstream's words, should they repeat the key, without it: a key is never shown.
-  ///
-  /// (What is shorter than this is no secret, and may be a word.)
-  func withoutKey(_ words: String) -> String {
-    let key = sending.key
-    guard key.utf8.count >= 8, words.contains(key) else { return words }
-    return words.split(separator: key, omittingEmptySubsequences: false).joined(separator: "(key)")
+  /// What of the request is never shown.
+  var secrets: [String] { upstream.outgoing.secrets(of: buffers.batch, key: sending.key) }
+
+  /// The upstream's words, should they repeat the key or what stands in its place, without it.
+  func withoutKey(_ words: String) -> String { Self.blanked(words, secrets) }
+
+  /// Words without secrets. (What is shorter than this is no secret, and may be a word.)
+  static func blanked(_ words: String, _ secrets: [String]) -> String {
+    secrets.reduce(words) { words, secret in
+      guard secret.utf8.count >= 8, words.contains(secret) else { return words }
+      return words.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "(key)")
+    }
   }
 }

@@ -14,12 +14,14 @@ extension UpstreamEngine {
     flight.outlet.inFlightBytes -= flight.buffers.body.count
     lane.tasks[flight.id] = nil
     lane.state.underWay.ended(flight.count, flight.installs)
+    lane.state.trying[flight.id] = nil
     if lane.state.underWay.requests == 0 { lane.answersDue = nil }
     defer { if inFlight == 0 { resumeIdleWaiters() } }
     // After the stop nobody keeps positions any more; what was sent is sent again, with the same ids.
     guard !isStopped else { return }
     let took = now - flight.began
     let verdict = judge(flight, result, took)
+    flight.sending.pause?.ended(flight.id)
     flight.sending.settle(flight.cost, flight.installs, isCounted: isCounted(flight, result, verdict), at: now)
     switch (verdict, result) {
     case (let verdict?, _): act(on: verdict, flight, took, status: (try? result.get().status) ?? 0)
@@ -28,7 +30,7 @@ extension UpstreamEngine {
     }
     let aside = flight.upstream.stepsAside ? lane.state.poison.installs : []
     for install in flight.installs?.keys ?? [:].keys where aside.isEmpty || !aside.contains(install) {
-      lane.state.parked.answered(install)
+      lane.state.answered(install: install)
     }
     pool.giveBack(flight.buffers)
     serve(flight.sending)
@@ -90,7 +92,7 @@ extension UpstreamEngine {
       lane.notice = nil
       lane.toldOf = []
       lane.state.concurrency.answered(after: took, underWay: lane.state.underWay.requests + 1)
-      closeBreaker(lane)
+      keyIsTaken(flight)
       deliver(flight, receipt)
       lane.meter.add(flight.count, at: now)
       lane.state.poison.passed()
@@ -135,7 +137,7 @@ extension UpstreamEngine {
   /// Has the batch sent once more: what the upstream has of it already, it knows by the events' ids.
   private func doubt(_ flight: Flight, _ receipt: BatchReceipt) {
     reachable(flight)
-    closeBreaker(flight.lane)
+    keyIsTaken(flight)
     var portion = flight.portion()
     portion.isDoubted = true
     flight.lane.state.again.append(portion)
@@ -195,7 +197,7 @@ extension UpstreamEngine {
   /// The batch as a whole was refused for what is in it, or its size: it is halved, and a single event given up.
   private func unfit(_ flight: Flight, _ outcome: Outcome, _ status: Int, _ code: String?, _ message: String?) {
     reachable(flight)
-    closeBreaker(flight.lane)
+    keyIsTaken(flight)
     if flight.count == 1 {
       if code != nil || message != nil || status == 400 {
         noteRefusal(flight.lane, status, flight.withoutKey(code ?? ""), flight.withoutKey(message ?? ""))

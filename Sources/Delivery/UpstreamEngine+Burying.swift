@@ -14,10 +14,11 @@ extension UpstreamEngine {
   ///
   /// - Returns: false when that fails: then the lane waits, and nothing of the letters counts.
   func bury(_ flight: Flight, _ letters: [Letter], _ outcome: Outcome, status: Int?) -> Bool {
+    let secrets = flight.secrets
     let words = letters.map { letter in
       Letter(
-        index: letter.index, code: letter.code.map { flight.withoutKey($0) },
-        message: letter.message.map { flight.withoutKey($0) })
+        index: letter.index, code: letter.code.map { Flight.blanked($0, secrets) },
+        message: letter.message.map { Flight.blanked($0, secrets) })
     }
     return bury(flight.lane, flight.buffers.batch, words, outcome, status: status) { _ in flight.attempts }
   }

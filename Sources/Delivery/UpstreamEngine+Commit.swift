@@ -26,11 +26,11 @@ extension UpstreamEngine {
 
   /// Shares out anew what may be parked.
   private func shareParked() {
-    let runs = lanes.values.map(\.state.parked.runs)
+    let runs = lanes.values.map(\.state.parkedRuns)
     let level = ParkedShare.level(runs)
     guard level != parkedLevel else { return }
     parkedLevel = level
-    for lane in lanes.values { lane.state.parked.runsMax = level }
+    for lane in lanes.values { lane.state.limitParking(to: level) }
   }
 
   func commitIfDue() {
@@ -54,6 +54,17 @@ extension UpstreamEngine {
     commitNotBefore = now + Self.localRetry
     commitDue = commitNotBefore
     timers.add(commitNotBefore, .commit)
+  }
+
+  /// Makes durable at once what must be on record before something is sent. What can't be written now is written with the next
+  /// commit; events don't wait for it.
+  func commitNow() {
+    guard now >= commitNotBefore else { return }
+    do throws(LogError) {
+      try commit()
+    } catch {
+      noteCommitFailure(error)
+    }
   }
 
   /// Makes all that was acknowledged durable, with the delays and the dead letters' mark.
@@ -95,5 +106,7 @@ extension UpstreamEngine {
     record.endedAt = isDraining && inFlight == 0 && !isLastLifeUnclear ? context.clock.now : nil
     record.keys =
       allKeys.compactMap { $0.record(at: now, isLast: record.endedAt != nil) } + recordsNotTakenUp
+    record.pauses = pauseRecords
+    record.tried = triedRecords
   }
 }

@@ -33,7 +33,8 @@ extension UpstreamEngine {
     guard lane.state.underWay.requests == 0, !lane.isQueued, !lane.isWaitingForKey else { return false }
     // (What was accepted for another upstream isn't judged by this one's rules, whatever else holds it.)
     guard lane.heldDialect == nil, opening.holdsNothing || holdSentence(of: lane.app) == nil else { return false }
-    return lane.isKeyless || lane.state.breaker.isOpen || lane.state.delay.map { now < $0.until } ?? false
+    return lane.isKeyless || lane.state.breaker.isOpen || isPaused(lane)
+      || lane.state.delay.map { now < $0.until } ?? false
   }
 
   /// - Returns: whether there may be more of them.

@@ -171,36 +171,36 @@ extension UpstreamEngine {
   func refuse(_ flight: Flight, _ status: Int, _ code: String, _ message: String) {
     let lane = flight.lane
     guard status == 401 || status == 403 else {
-      closeBreaker(lane)
+      keyIsTaken(flight)
       noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
       return giveUp(flight, .refused, status, code, message)
     }
+    let words = "\(status) \(flight.withoutKey(code)): \(flight.withoutKey(message))"
+    let holds = flight.upstream.configuration.onRefusedKey == .hold
+    if holds, flight.upstream.habits.onRefusal == .holdAtOnce { return pause(flight, Self.keyRefused(words, flight)) }
     // A key that isn't the app's any more: what went with it waits for the other one.
     guard context.keys.upstreamKey(ofApp: lane.app) == flight.sending.key else { return putBack(flight) }
-    let isAtOnce = flight.upstream.habits.onRefusal == .holdAtOnce
-    let cause = isAtOnce ? .key : RefusalBreaker.Cause(status: status, code: code)
-    let step = lane.state.breaker.refused(
-      cause, holds: flight.upstream.configuration.onRefusedKey == .hold, atOnce: isAtOnce, wallNow: context.clock.now)
+    let cause = RefusalBreaker.Cause(status: status, code: code)
+    let step = lane.state.breaker.refused(cause, holds: holds, wallNow: context.clock.now)
     lane.refusedKey = flight.sending.id
     isRecordDirty = true
-    let words = "\(status) \(flight.withoutKey(code)): \(flight.withoutKey(message))"
     switch step {
     case .deadLetter, .deadLetterAndOpen:
       noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
       giveUp(flight, .refused, status, code, message)
-      if case .deadLetterAndOpen(let wait) = step { hold(lane, cause, words, wait) }
+      if case .deadLetterAndOpen(let wait) = step { hold(flight, cause, words, wait) }
     case .putBack(let wait):
       putBack(flight)
       answered(flight)
-      if lane.state.isNews(flight.began) { hold(lane, cause, words, wait) }
+      if lane.state.isNews(flight.began) { hold(flight, cause, words, wait) }
     }
   }
 
-  private func hold(_ lane: DeliveryLane, _ cause: RefusalBreaker.Cause, _ words: String, _ wait: Duration) {
+  private func hold(_ flight: Flight, _ cause: RefusalBreaker.Cause, _ words: String, _ wait: Duration) {
+    let lane = flight.lane
     let detail =
       switch cause {
-      case .key:
-        "Key refused (\(words)): set the right write_key and reload; events wait, one batch a minute asks again."
+      case .key: Self.keyRefused(words, flight)
       case .quota: "Quota used up (\(words)): events wait for the 1st (UTC) or a bigger plan; one batch an hour asks."
       }
     if lane.isNews("held: \(cause)") {
@@ -209,6 +209,17 @@ extension UpstreamEngine {
         ["app": .text(lane.app), "reason": .text(detail), "retry_in": .seconds(wait.seconds)])
     }
     delay(lane, wait, .refused, detail)
+  }
+
+  private static func keyRefused(_ words: String, _ flight: Flight) -> String {
+    let advice = flight.upstream.outgoing.advice(onRefused: flight.buffers.batch)
+    return "Key refused (\(words)): \(advice); events wait, one batch a minute asks again."
+  }
+
+  /// The upstream has answered and not refused the key.
+  func keyIsTaken(_ flight: Flight) {
+    closeBreaker(flight.lane)
+    endPause(flight)
   }
 
   func closeBreaker(_ lane: DeliveryLane) {

@@ -8,7 +8,8 @@ import Observability
 extension UpstreamEngine {
   func serverFault(_ flight: Flight, _ status: Int, _ asked: RetryAfter?) {
     let lane = flight.lane
-    let detail = "The upstream answered \(status), a fault on its side."
+    let cause = status == 408 ? "the request took too long to come" : "a fault on its side"
+    let detail = "The upstream answered \(status), \(cause)."
     guard !flight.isLastTry else {
       giveUpUnanswered(flight, status: status, detail)
       return fail(lane, flight, .waiting, detail, asked, isOutage: true)
@@ -58,6 +59,10 @@ extension UpstreamEngine {
       flight.upstream.configuration.retry.delays)
     let length = max(own, flight.upstream.asideSpacing * (lane.state.poison.count + 1))
     lane.state.poison.failedAlone(again, until: now + length)
+    if flight.upstream.countsTries {
+      isRecordDirty = true
+      requestUrgentCommit()
+    }
     if lane.isNews("aside") {
       context.logger.warning(
         "events make the upstream fail while it takes others; they are tried again, and the others go on",

@@ -22,6 +22,7 @@ extension UpstreamEngine {
         isUnclean: isUnclean)
     }
     made.owner = lane.upstream.owner
+    takeUpPause(made, lane)
     lane.outlet.keys[key] = made
     return made
   }

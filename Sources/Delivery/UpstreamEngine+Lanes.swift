@@ -8,9 +8,13 @@ extension UpstreamEngine {
   func consider(_ lane: DeliveryLane) {
     guard isOpen, !isStopped, !lane.isQueued, !lane.isWaitingForKey else { return }
     closeBreakerOfOldKey(lane)
+    leavePause(lane)
     var decision = decide(lane)
     if decision.sends, lane.state.underWay.requests > 0, !hasRoomBeside(lane) { decision = .waitForAnswer }
-    if decision.sends, let delay = asked(of: lane) { return wait(lane, with: delay) }
+    if decision.sends, let delay = asked(of: lane) {
+      notePause(lane)
+      return wait(lane, with: delay)
+    }
     lane.blocked = nil
     switch decision {
     case .nothing: rest(lane)
@@ -53,8 +57,10 @@ extension UpstreamEngine {
 
   func decide(_ lane: DeliveryLane) -> LaneDecision { lane.state.decide(facts(of: lane, now), lane.upstream.limits) }
 
-  /// A delay that the upstream asked for in answer to another lane: it is for the key, and this one sends with that.
+  /// A wait that holds for the key that the lane sends with: its pause, or a delay that the upstream asked for in answer to
+  /// another lane.
   func asked(of lane: DeliveryLane) -> LaneDelay? {
+    if let pause = pause(of: lane) { return pause }
     guard let key = context.keys.upstreamKey(ofApp: lane.app), let delay = lane.outlet.keys[key]?.asked,
       now < delay.until
     else { return nil }
@@ -111,6 +117,7 @@ extension UpstreamEngine {
     if lane.state.delay != nil { isRecordDirty = true }
     lane.needsRewind = lane.needsRewind || !lane.state.holdsNothing
     lane.state.rest()
+    forgetPause(lane)
     if lane.notice?.state != .refused { lane.notice = nil }
     guard lane.notice == nil, lane.state.isFresh else { return show(lane, .turn) }
     lanes[lane.lane] = nil
@@ -160,6 +167,7 @@ extension UpstreamEngine {
       lane.lane,
       DeliveryBoard.Entry(
         state: notice?.state ?? .running, detail: notice?.detail, retryAt: retryAt, explanation: explanation, key: key,
-        rate: lane.meter, parkedInstalls: lane.state.parked.installCount, parkedLongest: lane.state.parked.longest))
+        rate: lane.meter, parkedInstalls: lane.state.parked.installCount + lane.state.requests.installCount,
+        parkedLongest: lane.state.parked.longest))
   }
 }

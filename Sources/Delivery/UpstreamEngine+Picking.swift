@@ -4,7 +4,7 @@ import EventLog
 // Which events go into the next request.
 extension UpstreamEngine {
   /// Reads for one request are no more than this.
-  private static var readsMax: Int { 16 }
+  static var readsMax: Int { 16 }
 
   /// Reads and picks what the lane planned to send; false when there is nothing to send now, and the lane is to be looked
   /// at again.
@@ -14,7 +14,11 @@ extension UpstreamEngine {
       case .send(.again): try takeAgain(&draft, lane)
       case .send(.suspect): try takeSuspect(&draft, lane)
       case .send(.onward):
-        try takeParked(&draft, lane)
+        if lane.upstream.habits.keepsRequestsApart {
+          try takeParkedRequest(&draft, lane)
+        } else {
+          try takeParked(&draft, lane)
+        }
         try readOnward(&draft, lane)
       case .sendIfFull:
         guard try readIfFull(&draft, lane) else { return false }
@@ -55,6 +59,7 @@ extension UpstreamEngine {
     draft.unanswered = portion.unanswered
     draft.serverFaults = portion.serverFaults
     draft.isDoubted = portion.isDoubted
+    if lane.upstream.habits.keepsRequestsApart { return pickWhole(&draft, lane, runs: portion.events) }
     pick(&draft, lane, runs: portion.events)
   }
 
@@ -143,7 +148,8 @@ extension UpstreamEngine {
     var reads = 0
     let target = draft.buffers.batch
     let upstream = lane.upstream
-    while draft.picker.count < draft.allowance - draft.allowance / 8, reads < Self.readsMax, !lane.state.parked.isFull,
+    let isApart = upstream.habits.keepsRequestsApart
+    while draft.picker.count < draft.allowance - draft.allowance / 8, reads < Self.readsMax, !lane.state.isParkingFull,
       mayHoldMore(draft, lane)
     {
       reads += 1
@@ -152,16 +158,18 @@ extension UpstreamEngine {
       let bytes = isFirst ? 0 : target.eventBytes
       if !isFirst, bytes > upstream.limits.bytes / 2 || target.events[0].kind == .identify { return }
       // (What was tried before a restart goes as it was, without what came since.)
-      let most = min(draft.allowance - draft.picker.count, isFirst ? lane.state.restoredEvents ?? .max : .max)
+      let most = min(
+        draft.allowance - draft.picker.count, isFirst && !isApart ? lane.state.restoredEvents ?? .max : .max)
       guard try subscription.read(lane.lane, limit: upstream.limit(most, bytesUsed: bytes), into: batch) else {
         if reads == 1, isFirst { try foundNothing(lane) }
         return
       }
       guard isFirst || fits(batch, behind: target, upstream) else { return keepForNext(batch, lane) }
-      let restored = isFirst ? lane.state.takeRestoredTries() : Tries()
+      let known = isApart ? batch.events.first.flatMap { lane.state.takeTries(ofRequestAt: $0.sequence) } : nil
+      let restored = known ?? (isFirst ? lane.state.takeRestoredTries() : Tries())
       draft.join(restored)
       let read = batch.events.count
-      pick(&draft, lane, from: batch, into: target)
+      if isApart { pickWhole(&draft, lane) } else { pick(&draft, lane, from: batch, into: target) }
       if restored.unanswered > 0, draft.picker.count > 0 { return }
       // All of it went, or there is no more.
       if isFirst, draft.picker.count == read { return }

@@ -115,7 +115,6 @@ extension UpstreamEngine {
       lane.refusedKey = nil
       lane.notice = nil
       lane.toldOf = []
-      for sending in lane.outlet.keys.values { sending.asked = nil }
     }
   }
 

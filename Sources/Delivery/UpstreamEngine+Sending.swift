@@ -20,6 +20,9 @@ struct RequestDraft {
 
   var tries: Tries { Tries(attempts: attempts, unanswered: unanswered) }
 
+  /// What was picked last has to wait after all: the next one has tries of its own.
+  mutating func forgetTries() { (attempts, unanswered, serverFaults, isDoubted) = (0, 0, 0, false) }
+
   /// What was tried so often joins what was picked before. A request is given up when all in it was tried too often.
   mutating func join(_ tries: Tries) {
     let isFirst = picker.count == 0
@@ -60,7 +63,8 @@ extension UpstreamEngine {
       picker: BatchPicker(
         now: now, expiredBefore: upstream.givesUpExpired ? context.clock.now - EventsLimits.pastMax : nil,
         dialect: upstream.dialect,
-        countsInstalls: sending.installs != nil || lane.state.requestsMax > 1 || upstream.stepsAside,
+        countsInstalls: sending.installs != nil || lane.state.requestsMax > 1 || upstream.stepsAside
+          || upstream.habits.keepsRequestsApart,
         aside: upstream.stepsAside ? lane.state.poison.installs : []))
     let isThere = assemble(&draft, lane)
     defer { if !sending.waiters.isEmpty { serve(sending) } }
@@ -68,6 +72,7 @@ extension UpstreamEngine {
       pool.giveBack(buffers)
       return lookOn(lane)
     }
+    ask(flight)
     send(flight)
     // More may go beside it.
     if lane.state.requestsMax > lane.state.underWay.requests { consider(lane) }
@@ -107,6 +112,7 @@ extension UpstreamEngine {
     putOnRecord(draft.sending, installs)
     nextFlight += 1
     lane.state.underWay.began(events.count, installs)
+    lane.state.trying[nextFlight] = Tried(events, draft.tries)
     return Flight(
       id: nextFlight, lane: lane, upstream: upstream, outlet: lane.outlet, buffers: draft.buffers, events: events,
       installs: installs, kind: kind, began: now, sending: draft.sending, attempts: draft.attempts + 1,
@@ -143,13 +149,7 @@ extension UpstreamEngine {
     guard isMissing else { return }
     sending.wantsLease = true
     isRecordDirty = true
-    // (What can't be written now is written with the next commit; events don't wait for it.)
-    guard now >= commitNotBefore else { return }
-    do throws(LogError) {
-      try commit()
-    } catch {
-      noteCommitFailure(error)
-    }
+    commitNow()
   }
 
   private func send(_ flight: Flight) {

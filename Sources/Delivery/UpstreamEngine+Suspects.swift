@@ -39,7 +39,7 @@ extension UpstreamEngine {
 
   /// What waits for a suspect may go on.
   private func free(_ suspect: PoisonHunt.Suspect, _ lane: DeliveryLane) {
-    for install in suspect.installs { lane.state.parked.answered(install) }
+    for install in suspect.installs { lane.state.answered(install: install) }
   }
 
   /// Whether a suspect is tried now: one that has grown too old is given up, one whose install is over its limit is held.

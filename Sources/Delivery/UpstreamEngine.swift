@@ -47,6 +47,8 @@ actor UpstreamEngine {
 
   /// What is on record of the life before this one.
   let lastLife: UpstreamOpening
+  /// Pauses of the life before this one, by the keys' fingerprints, of keys that nothing was sent with yet.
+  var pausesOnRecord: [String: UpstreamRecord.PauseRecord]
   // What is kept with the position.
   var opening: UpstreamOpening
   var record: UpstreamRecord
@@ -110,6 +112,7 @@ actor UpstreamEngine {
     lastLife = opening
     self.opening = opening
     record = opening.record
+    pausesOnRecord = Self.pauses(of: opening.record)
     committedDeadLetters = opening.record.deadLetters
     began = context.scheduler.now
     lastCommit = began
@@ -173,7 +176,7 @@ actor UpstreamEngine {
       lane.state = DeliveryState(
         restored: waiting, concurrency: lane.upstream.configuration.concurrency,
         stepsAside: lane.upstream.stepsAside, now: now, wallNow: context.clock.now)
-      lane.state.parked.runsMax = parkedLevel
+      lane.state.limitParking(to: parkedLevel)
       lane.refusedKey = waiting.refusedKey
       lane.notice = DeliveryLane.Notice(state: waiting.state, detail: waiting.detail)
       lane.needsRewind = true
@@ -181,6 +184,7 @@ actor UpstreamEngine {
         sendingKey(key, lane).ask(lane.state.delay)
       }
     }
+    restoreTries()
   }
 
   func lane(_ place: Lane, app: String) -> DeliveryLane {
@@ -189,7 +193,7 @@ actor UpstreamEngine {
     let state = DeliveryState(
       concurrency: upstream.configuration.concurrency, stepsAside: upstream.stepsAside)
     let lane = DeliveryLane(place, app: app, state: state, upstream, outlet(OutletID(upstream.configuration)))
-    lane.state.parked.runsMax = parkedLevel
+    lane.state.limitParking(to: parkedLevel)
     lanes[place] = lane
     return lane
   }

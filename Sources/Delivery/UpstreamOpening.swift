@@ -51,7 +51,11 @@ struct UpstreamOpening: Sendable {
     let isOwn = Set(record.apps.keys).union(upstreams.byApp.keys)
     turnUsual(waiting.reduce(0) { isOwn.contains($1.key) ? $0 : $0 + $1.value }, upstreams.usual)
     turnApps(isOwn.sorted(), waiting, upstreams, urlBefore: urlBefore)
-    record.lanes.removeAll { newApps.contains($0.app) || isUsualNew && !isOwn.contains($0.app) }
+    // (Keys are on record by what is the usual upstream: a pause that isn't found costs one early try.)
+    if isUsualNew { record.pauses = [] }
+    let isNew = { [newApps, isUsualNew] app in newApps.contains(app) || isUsualNew && !isOwn.contains(app) }
+    record.lanes.removeAll { isNew($0.app) }
+    record.tried.removeAll { isNew($0.app) }
   }
 
   /// - Parameter pending: events that wait for it.

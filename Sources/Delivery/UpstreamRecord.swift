@@ -55,6 +55,8 @@ struct UpstreamRecord: Sendable, Equatable {
   var relay: String?
   var lanes: [LaneRecord] = []
   var keys: [KeyRecord] = []
+  var pauses: [PauseRecord] = []
+  var tried: [TriedRecord] = []
   /// When it was written at the end of a life that ended in order: nothing was sent since. Nil while one goes on.
   var endedAt: Timestamp?
   /// How far the dead letters belong to the position.
@@ -70,6 +72,8 @@ struct UpstreamRecord: Sendable, Equatable {
       .init("keys", .array(keys.map(Self.json(of:)))),
       .init("ended_at_ms", endedAt.map { JSONValue($0.milliseconds) } ?? .null),
     ]
+    if !pauses.isEmpty { members.append(.init("pauses", .array(pauses.map(\.json)))) }
+    if !tried.isEmpty { members.append(.init("tried", .array(tried.map(\.json)))) }
     if !apps.isEmpty { members.append(.init("apps", Self.json(of: apps))) }
     return .object(members)
   }
@@ -133,6 +137,8 @@ struct UpstreamRecord: Sendable, Equatable {
         key: name, used: used,
         installs: (key["installs"]?.array ?? []).compactMap { $0.string.flatMap { UInt64($0, radix: 16) } })
     }
+    pauses = (json["pauses"]?.array ?? []).compactMap { PauseRecord($0) }
+    tried = (json["tried"]?.array ?? []).compactMap { TriedRecord($0) }
     lanes = (json["lanes"]?.array ?? []).compactMap { lane in
       guard let app = lane["app"]?.string, let retryAt = lane["retry_at_ms"]?.integer(as: Int64.self),
         let wait = lane["wait_ms"]?.integer(as: Int64.self), wait >= 0, wait <= Self.waitMillisecondsMax,
@@ -157,7 +163,7 @@ struct UpstreamRecord: Sendable, Equatable {
   }
 
   /// No wait is longer, whatever the record says.
-  private static let waitMillisecondsMax: Int64 = 86_400_000
+  static let waitMillisecondsMax: Int64 = 86_400_000
 }
 
 struct UpstreamRecordError: Error, CustomStringConvertible {

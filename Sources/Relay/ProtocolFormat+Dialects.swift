@@ -15,7 +15,9 @@ extension ProtocolFormat {
     limitsInstalls = habits.limitsInstalls
     replacesTimes = habits.clampsTime
     hasBrowserRoute = incoming.routes.contains(where: \.isForBrowsers)
+    pageKeyName = incoming.pageKeyName
     keyPrefixes = outgoing.keyPrefixes
+    otherCalls = DialectRegistry.all.filter { $0.number != dialect.number }.flatMap { $0.incoming.routes.map(\.path) }
   }
 }
 

@@ -108,6 +108,7 @@ struct ProtocolTests {
             protocol: datalyr
             write_key: dk_2
             upstream: { url: http://up.example }
+            accept_keys: [ws_1]
             origins: [http://page.example, http://127.0.0.1:3000]
           - { name: d, protocol: voidhash, write_key: vh_pk_1 }
           - { name: e, protocol: voidhash, write_key: vh_sk_1 }
@@ -115,8 +116,42 @@ struct ProtocolTests {
           "2: apps[0].write_key: the key does not begin with dk_, as the upstream's keys do; is it the right one?",
           "3: apps[1].write_key: the key does not begin with vh_pk_ or vh_sk_, as the upstream's keys do; is it the right one?",
           "7: apps[2].upstream.url: is http: events and keys go to another machine unencrypted; use https",
-          "8: apps[2].origins: an origin is http: whoever is on the way can change such a page and what it posts; use https",
+          "9: apps[2].origins: an origin is http: whoever is on the way can change such a page and what it posts; use https",
         ])
+  }
+
+  @Test("pages that have no key are a warning where nothing of theirs is listed")
+  func pagesWithoutKey() throws {
+    let warning =
+      "1: apps[0].origins: pages present their workspace_id, not the write_key, and no accept_keys are there: each of their "
+      + "batches is refused; list their workspace_id under accept_keys"
+    func found(_ keys: String) throws -> [String] {
+      try warnings("apps: [{ name: a, protocol: datalyr, origins: [https://a.example], \(keys) }]")
+    }
+    #expect(try found("write_key: dk_1") == [warning])
+    #expect(try found("write_key: dk_1, default: true") == [warning])
+    #expect(try found("write_key: dk_1, accept_keys: [ws_1]").isEmpty)
+    // Where the write key is the workspace's id the pages have it.
+    #expect(try found("write_key: ws_1").map { $0.contains("origins") } == [false])
+    #expect(try warnings("apps: [{ name: a, protocol: datalyr, write_key: dk_1 }]").isEmpty)
+  }
+
+  @Test("an upstream that ends in another protocol's call is a warning: the relay adds its own behind it")
+  func otherCall() throws {
+    func found(_ url: String) throws -> [String] {
+      try warnings("apps: [{ name: a, protocol: datalyr, write_key: dk_1, upstream: { url: \"\(url)\" } }]")
+    }
+    #expect(
+      try found("https://up.example/v1/events") == [
+        "1: apps[0].upstream.url: ends in /v1/events, a call of another protocol's; Datalyr is spoken here, and the relay "
+          + "adds /track and / behind it: is it the right upstream?"
+      ])
+    #expect(try found("https://up.example/v1/events/").count == 1)
+    for url in [
+      "https://up.example/v1", "https://up.example/track", "https://up.example/v1/eventsource", "https://up.example/",
+    ] {
+      #expect(try found(url).isEmpty, "\(url)")
+    }
   }
 
   @Test("no key of any protocol is printed, and words that only look like one are")

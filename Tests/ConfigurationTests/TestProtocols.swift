@@ -26,6 +26,8 @@ enum TestProtocols {
     )
     format.limitUnit = .requests
     format.hasBrowserRoute = true
+    format.pageKeyName = "workspace_id"
+    format.otherCalls = first.calls
     format.keyPrefixes = ["dk_"]
     return format
   }()

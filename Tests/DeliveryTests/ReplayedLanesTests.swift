@@ -22,22 +22,8 @@ struct ReplayedLanesTests {
     return Life(log: log, subscription: subscription, destination: destination)
   }
 
-  /// Puts events that carry these numbers into the upstream's queue, as numbers of the log that are gone by now.
   private func replay(_ numbers: Range<Int>, app: String = "ios", _ life: Life) async throws {
-    let chunk = ReplayChunk()
-    for number in numbers {
-      let text = #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#
-      let index = EventIndex(
-        idHigh: 0, idLow: UInt64(number), installHash: 0, userHash: 0, length: text.utf8.count, nameOffset: 0,
-        occurredAtOffset: 0, occurredAt: scene.simulation.wallClock.now, flags: [])
-      let event = StoredEvent(
-        sequence: 1, index: index, kind: .event, dialect: 0, receivedAt: scene.simulation.wallClock.now, appIndex: 0,
-        offset: 0, original: UInt64(number))
-      Array(text.utf8).withUnsafeBytes { chunk.add(event, app: app, bytes: $0) }
-    }
-    let queue = try life.log.replayQueue(of: "upstream")
-    #expect(try queue.put(chunk, note: [:]).stored == numbers.count)
-    try queue.settle(putBack: Tally())
+    try scene.replay(numbers, app: app, in: life.log)
   }
 
   @Test("go with their app's key in batches of their own, and what is refused is a dead letter with its first number")

@@ -219,4 +219,21 @@ struct RetryTableTests {
     let metric = #"event_relay_destination_rejected_unnamed_events_total{destination="upstream"} 3"#
     #expect(scene.metrics.renderPrometheus().contains(metric))
   }
+
+  @Test("Voidhash: a 408 is told as what it is")
+  func voidhashTimeout() async throws {
+    scene.upstream.next(.status(408))
+    let life = try await start("voidhash")
+    #expect(life.status.detail == "The upstream answered 408, the request took too long to come.")
+  }
+
+  @Test(
+    "Voidhash: a redirect is one of the other statuses, and has the events dead-lettered", arguments: [301, 304, 308])
+  func voidhashRedirect(status: Int) async throws {
+    scene.upstream.answers { _ in .status(status, "", [("location", "https://elsewhere.example/")]) }
+    let life = try await start("voidhash", events: 3)
+    #expect(scene.upstream.sent.count == 1)
+    #expect(life.ledger.settled == Tally(.refused, 3))
+    #expect(scene.deadLetters.map(\.code) == Array(repeating: "http_\(status)", count: 3))
+  }
 }

@@ -36,4 +36,22 @@ extension Scene {
       return
     }
   }
+
+  /// Puts events that carry these numbers into the upstream's queue of a log, as numbers of that log that are gone by now.
+  func replay(_ numbers: Range<Int>, app: String, dialect: UInt8 = 0, in log: FileLog) throws {
+    let chunk = ReplayChunk()
+    for number in numbers {
+      let text = #"{"event_id":"0d9f6a34-0000-4000-8000-\#(Scene.twelve(number))","name":"n","n":\#(number)}"#
+      let index = EventIndex(
+        idHigh: 0, idLow: UInt64(number), installHash: 0, userHash: 0, length: text.utf8.count, nameOffset: 0,
+        occurredAtOffset: 0, occurredAt: simulation.wallClock.now, flags: [])
+      let event = StoredEvent(
+        sequence: 1, index: index, kind: .event, dialect: dialect, receivedAt: simulation.wallClock.now, appIndex: 0,
+        offset: 0, original: UInt64(number))
+      Array(text.utf8).withUnsafeBytes { chunk.add(event, app: app, bytes: $0) }
+    }
+    let queue = try log.replayQueue(of: "upstream")
+    #expect(try queue.put(chunk, note: [:]).stored == numbers.count)
+    try queue.settle(putBack: Tally())
+  }
 }

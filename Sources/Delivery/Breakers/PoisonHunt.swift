@@ -76,6 +76,9 @@ struct PoisonHunt: Sendable, Equatable {
     suspects.reduce(0) { $0 + $1.portion.events.count } + held.reduce(0) { $0 + $1.suspect.portion.events.count }
   }
 
+  /// What the suspects are made of.
+  var portions: [Portion] { suspects.map(\.portion) + held.map(\.suspect.portion) }
+
   /// Installs of which nothing may go but a suspect.
   var installs: Set<UInt64> {
     var all: Set<UInt64> = []

@@ -10,7 +10,7 @@ import EventsAPI
 /// | a probe | it is put back; the next comes after the same wait | |
 /// | any other answer of the API, another key | it closes | |
 ///
-/// Where the protocol wants that, the first refusal opens the breaker, and nothing of it goes to the dead letters.
+/// Where a protocol wants that, a refused key is paused instead, and nothing goes to the dead letters: ``KeyPause``.
 ///
 /// | refused | probes |
 /// |---|---|
@@ -53,16 +53,11 @@ struct RefusalBreaker: Sendable, Equatable {
 
   /// - Parameters:
   ///   - holds: what waits is held; else each refused batch goes to the dead letters.
-  ///   - atOnce: from the first refusal on.
-  mutating func refused(_ cause: Cause, holds: Bool, atOnce: Bool = false, wallNow: Timestamp) -> Step {
+  mutating func refused(_ cause: Cause, holds: Bool, wallNow: Timestamp) -> Step {
     self.cause = cause
     guard holds else {
       refusals = 1
       return .deadLetter
-    }
-    if atOnce {
-      refusals = Self.opensAfter
-      return .putBack(wait: Self.wait(cause, wallNow))
     }
     let wasOpen = isOpen
     refusals = min(refusals + 1, Self.opensAfter)

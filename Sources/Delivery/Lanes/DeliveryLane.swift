@@ -48,6 +48,8 @@ final class DeliveryLane {
   var toldOf: Set<String> = []
   /// The key that was refused last: its fingerprint.
   var refusedKey: String?
+  /// The key whose pause it waits for, and tells of.
+  var pausedBy: SendingKey?
   var meter = RateMeter()
   var tasks: [Int: Task<Void, Never>] = [:]
   /// By then whatever is under way has an answer, or has failed for want of one; nil: nothing is.

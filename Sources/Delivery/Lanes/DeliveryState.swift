@@ -15,6 +15,8 @@ struct DeliveryState: Sendable {
   /// What is to be sent again; the next one is the last.
   var again: [Portion] = []
   var parked = ParkedEvents()
+  /// What waits of an upstream whose requests are kept apart; there nothing is parked by itself.
+  var requests = ParkedRequests()
   var underWay = UnderWay()
   var poison = PoisonHunt()
   var rateHunt = RateHunt()
@@ -25,6 +27,9 @@ struct DeliveryState: Sendable {
   /// How often the oldest events were sent before a restart, and how many of them; nil: nobody knows.
   private var restored = Tries()
   private(set) var restoredEvents: Int?
+  /// What is known of requests that weren't read yet in this life, and of those under way, by their numbers.
+  var triedBefore: [Tried] = []
+  var trying: [Int: Tried] = [:]
 
   init(concurrency: Int = 1, stepsAside: Bool = false) {
     self.concurrency = ConcurrencyControl(most: concurrency)
@@ -50,10 +55,31 @@ struct DeliveryState: Sendable {
   var isFresh: Bool { failures == 0 && delay == nil && holdsNothing && breaker == RefusalBreaker() }
 
   /// No event of the lane was read and is still to be settled.
-  var holdsNothing: Bool { again.isEmpty && parked.isEmpty && !poison.isActive && underWay.requests == 0 }
+  var holdsNothing: Bool {
+    again.isEmpty && parked.isEmpty && requests.isEmpty && !poison.isActive && underWay.requests == 0
+  }
 
   /// Events that were read and are still to be settled.
-  var held: Int { again.reduce(parked.count + underWay.events + poison.events) { $0 + $1.events.count } }
+  var held: Int {
+    again.reduce(parked.count + requests.count + underWay.events + poison.events) { $0 + $1.events.count }
+  }
+
+  /// No more may be read before something of what waits is gone.
+  var isParkingFull: Bool { parked.isFull || requests.isFull }
+
+  var parkedRuns: Int { parked.runs + requests.runs }
+
+  /// What may be parked, in runs.
+  mutating func limitParking(to runs: Int) {
+    parked.runsMax = runs
+    requests.runsMax = runs
+  }
+
+  /// A request with events of an install has been answered, or is gone.
+  mutating func answered(install: UInt64) {
+    parked.answered(install)
+    requests.answered(install)
+  }
 
   /// How many requests may be under way. What is sent again, and whatever finds something out, goes alone.
   var requestsMax: Int {
@@ -85,11 +111,11 @@ struct DeliveryState: Sendable {
     if underWay.requests >= requestsMax || underWay.hasUnknown { return .waitForAnswer }
     let unread = facts.pendingEvents - held
     poison.release(at: facts.now)
-    let isParkedReady = parked.isReady(at: facts.now)
+    let isParkedReady = parked.isReady(at: facts.now) || requests.isReady
     if poison.isDue(hasOthers: !again.isEmpty || isParkedReady || unread > 0) { return .send(.suspect) }
     if !again.isEmpty { return .send(.again) }
     if isParkedReady { return .send(.onward) }
-    guard unread > 0, !parked.isFull else {
+    guard unread > 0, !isParkingFull else {
       if let due = nextDue { return .wait(until: due) }
       // (Nothing under way and nobody's turn to come: the counts are wrong, the log having dropped events meanwhile.)
       return underWay.requests > 0 ? .waitForAnswer : .readAnew
@@ -119,6 +145,7 @@ struct DeliveryState: Sendable {
     if let portion = again.first(where: { $0.events.holds(number) }) ?? poison.portion(holding: number) {
       return portion.attempts
     }
+    if let request = requests.all.first(where: { $0.events.holds(number) }) { return request.tries.attempts }
     return parked.tries(event.index.installHash, number)?.attempts ?? 0
   }
 
@@ -179,9 +206,10 @@ struct DeliveryState: Sendable {
     forgetHeld()
     forgetFailures()
     forgetRestored()
+    triedBefore = []
   }
 
-  private mutating func forgetRestored() {
+  mutating func forgetRestored() {
     restored = Tries()
     restoredEvents = nil
   }
@@ -190,6 +218,7 @@ struct DeliveryState: Sendable {
   mutating func forgetHeld() {
     again = []
     parked.removeAll()
+    requests.removeAll()
     poison = PoisonHunt()
     rateHunt = RateHunt()
   }

@@ -16,6 +16,8 @@ final class SendingKey {
   var installs: InstallBudgets?
   /// A wait that the upstream asked for: it holds for whatever is sent with the key.
   var asked: LaneDelay?
+  /// The upstream refuses the key: nobody sends with it but one that asks now and then.
+  var pause: KeyPause?
   /// Who waits for the budget.
   var waiters: [DeliveryLane] = []
   /// Events of requests without an answer, or requests, as the limit counts.
@@ -124,6 +126,6 @@ final class SendingKey {
   func isIdle(at now: ContinuousClock.Instant) -> Bool {
     waiters.isEmpty && underWay == 0 && countsUntil.map { $0 <= now } ?? true && budget?.isIdle(at: now) ?? true
       && installs?.isIdle(at: now) ?? true
-      && asked.map { $0.until <= now } ?? true
+      && asked.map { $0.until <= now } ?? true && pause.map { $0.isForgotten(at: now) } ?? true
   }
 }

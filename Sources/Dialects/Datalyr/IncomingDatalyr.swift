@@ -9,6 +9,7 @@ struct IncomingDatalyr: IncomingDialect {
   static let web = IncomingRoute(path: "/", bodyBytesMax: DatalyrLimits.batchBytesMax, isForBrowsers: true)
 
   var routes: [IncomingRoute] { [Self.track, Self.web] }
+  var pageKeyName: String? { DatalyrForm.web.name(of: .workspace) }
   /// No event is rejected beside others: the request is refused.
   var rejectionCodes: [String] { [] }
 

@@ -2,6 +2,7 @@ import Clocks
 import EventLog
 import EventsAPI
 import HTTPClient
+import JSON
 
 /// One event a request to `/track`, web batches to `/`, as they came.
 struct OutgoingDatalyr: OutgoingDialect {
@@ -44,6 +45,20 @@ struct OutgoingDatalyr: OutgoingDialect {
     }
     return OutgoingTarget(
       path: IncomingDatalyr.web.path, headers: [type, "X-Batch-Size: \(WebBody(batch).count)"])
+  }
+
+  func secrets(of batch: EventBatch, key: String) -> [String] { [key] + workspace(of: batch) }
+
+  func advice(onRefused batch: EventBatch) -> String {
+    guard Self.isWeb(batch) else { return "set the right write_key and reload" }
+    return "web batches have no key but their workspace_id: set the right one in the pages' SDK, or ask the vendor"
+  }
+
+  /// A web batch's workspace, which pages have in the place of a key.
+  private func workspace(of batch: EventBatch) -> [String] {
+    guard Self.isWeb(batch), let first = batch.events.first else { return [] }
+    let event = try? JSONValue(parsing: Array(batch.bytes(of: first)))
+    return [event?[DatalyrForm.web.name(of: .workspace)]?.string].compactMap(\.self)
   }
 
   func fill(_ body: RequestBody, from batch: EventBatch, key: String, now: Timestamp, bytesMax: Int) -> Int {

@@ -12,6 +12,9 @@ public protocol IncomingDialect: Sendable {
   /// What the place is called where a request of the route has its key, in messages: `The X-Write-Key header`.
   func keyPlace(_ route: IncomingRoute) -> String
 
+  /// What web pages present in the place of the key that the upstream gets; nil: they present a key.
+  var pageKeyName: String? { get }
+
   /// Why an event may be rejected, as metrics call it: a closed set.
   var rejectionCodes: [String] { get }
 
@@ -44,6 +47,8 @@ public protocol IncomingDialect: Sendable {
 }
 
 extension IncomingDialect {
+  public var pageKeyName: String? { nil }
+
   /// For protocols whose events have one form.
   public func idName(_ has: (_ member: String) -> Bool) -> String? { idNames.first(where: has) }
 }

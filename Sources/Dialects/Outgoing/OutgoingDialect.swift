@@ -17,6 +17,13 @@ public protocol OutgoingDialect: Sendable {
   /// Where the batch's events go, and with which headers.
   func target(of batch: EventBatch, key: String) -> OutgoingTarget
 
+  /// What of a request lets its sender in, so that it isn't shown where the upstream repeats it: the key, and what stands in its
+  /// place.
+  func secrets(of batch: EventBatch, key: String) -> [String]
+
+  /// What to do when the upstream refuses the key of a request: `set the right write_key and reload`.
+  func advice(onRefused batch: EventBatch) -> String
+
   /// Bytes around a request's events, at least.
   var frameBytes: Int { get }
 
@@ -35,6 +42,10 @@ public protocol OutgoingDialect: Sendable {
 
 extension OutgoingDialect {
   public var keyPrefixes: [String] { [] }
+
+  public func secrets(of batch: EventBatch, key: String) -> [String] { [key] }
+
+  public func advice(onRefused batch: EventBatch) -> String { "set the right write_key and reload" }
 }
 
 /// Where a request goes.

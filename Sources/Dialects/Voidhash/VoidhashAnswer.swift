@@ -8,13 +8,13 @@ import JSON
 /// |---|---|---|
 /// | 202 | `accepted` and `rejected`, both numbers | delivered; the rejected are counted, nobody knows which they are |
 /// | 202 | anything else | retry, foreign |
-/// | other 2xx, 3xx | | retry, foreign: somebody else answers |
+/// | other 2xx | | retry, foreign: somebody else answers |
 /// | 429 | | retry, rate limited |
 /// | 408, 500, 502, 503, 504 | | retry, server error |
 /// | 413 | | too large: half of it is sent; a lone event is given up |
 /// | 400 | | bad request: halves, until the bad events stand alone and are given up |
 /// | 401, 403 | | refused: the key is |
-/// | everything else | | refused |
+/// | everything else, 3xx too | | refused |
 struct VoidhashAnswer {
   private let answer: UpstreamAnswer
   /// Nil when it isn't a whole JSON document.
@@ -30,7 +30,7 @@ struct VoidhashAnswer {
     case 202:
       guard let receipt else { return foreign }
       return .delivered(receipt)
-    case ..<400: return foreign
+    case 200..<300: return foreign
     case 400: return .badRequest(code: code, message: message)
     case 413: return .tooLarge(code: code, message: message)
     case 429: return .retry(after: retryAfter, reason: .rateLimited)
