@@ -78,7 +78,7 @@ let package = Package(
     room(
       "Sinks",
       [
-        "Archive", "CCrypto", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON",
+        "Archive", "CCrypto", "CPlatform", "Clocks", "Configuration", "DeadLetters", "EventLog", "HTTPClient", "JSON",
         "Observability",
         "Records", "Threads",
       ]),
@@ -122,7 +122,8 @@ let package = Package(
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"),
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
+      name: "EndToEndTests", dependencies: ["TestSupport", "CZlib", "JSON", "event-relay"], swiftSettings: swiftSettings
+    ),
   ],
   cxxLanguageStandard: .cxx17
 )

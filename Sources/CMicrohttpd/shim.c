@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static void log_line(void *cls, const char *format, va_list arguments) {
   const struct mhd_options *options = cls;
@@ -27,11 +28,10 @@ static size_t keep_escaped(void *cls, struct MHD_Connection *connection, char *t
 
 struct MHD_Daemon *mhd_start(const struct mhd_options *options) {
   return MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, options->accept,
-      options->context, options->handle, options->context,
+      MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, NULL,
+      NULL, options->handle, options->context,
       // The logger comes first, so that it hears of every other option.
       MHD_OPTION_EXTERNAL_LOGGER, log_line, (void *)options,
-      MHD_OPTION_LISTEN_SOCKET, options->listen_socket,
       MHD_OPTION_CONNECTION_LIMIT, options->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, 0u,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->memory_limit,
@@ -49,6 +49,10 @@ struct MHD_Daemon *mhd_start(const struct mhd_options *options) {
 int mhd_epoll_descriptor(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info == NULL ? -1 : info->epoll_fd;
+}
+
+int mhd_accept(int listen_socket, struct sockaddr *address, socklen_t *length) {
+  return accept4(listen_socket, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 int mhd_descriptor(struct MHD_Connection *connection) {

@@ -52,6 +52,8 @@ extension RelayConfiguration.Ingest {
     }
     section.read("keys", into: &keys, .word)
     section.read("max_connections", into: &maxConnections, .integer(1...100_000))
+    section.readOptional("max_connections_per_address", into: &maxConnectionsPerAddress, .integer(0...100_000))
+    section.read("max_body_memory", into: &maxBodyMemory, .size(4 << 20...1 << 40))
     let time = ScalarFormat.duration(.milliseconds(100) ... .hours(1))
     section.read("header_timeout", into: &headerTimeout, time)
     section.read("body_timeout", into: &bodyTimeout, time)

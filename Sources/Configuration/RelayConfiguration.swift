@@ -47,6 +47,10 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var listen: [Address] = [.tcp(host: "127.0.0.1", port: 8787)]
     public var keys: Keys = .any
     public var maxConnections = 1024
+    /// Of one address; 0: no limit; nil: three quarters of `maxConnections` for other machines', no limit for this one's.
+    public var maxConnectionsPerAddress: Int?
+    /// Bytes of all requests' bodies that are in memory at once.
+    public var maxBodyMemory = 256 << 20
     public var headerTimeout: Duration = .seconds(10)
     public var bodyTimeout: Duration = .seconds(30)
     public var idleTimeout: Duration = .seconds(75)

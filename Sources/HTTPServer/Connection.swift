@@ -34,9 +34,17 @@ final class Connection {
   var isOpen = true
   /// The client has closed its own side; it may still wait for an answer.
   var hasFinished = false
+  /// It is being ended.
+  var isCut = false
   var progress: UInt64 = 0
-  private var buffer: BodyBuffer?
-  private var decoder: ContentDecoder?
+  /// Whom it comes from; nil: over a unix socket.
+  var peer: PeerNetwork?
+  var buffer: BodyBuffer?
+  var decoding = BodyDecoding.none
+  /// Where the request's target lies in memory, and its bytes up to the first zero byte.
+  private var targetPlace: (begin: UnsafeRawPointer, count: Int)?
+  /// Whether what follows this request could be told from it for sure by everybody who read it.
+  private var isPlainlyFramed = true
 
   init(handle: OpaquePointer, listener: Listener) {
     self.handle = handle
@@ -51,7 +59,10 @@ final class Connection {
   func headBegan(_ uri: UnsafePointer<CChar>?) {
     timer.headBegan(now: listener.now)
     listener.deadlineSet(timer.deadline)
-    target = Target(UnsafeRawBufferPointer(start: uri, count: uri.map { strlen($0) } ?? 0))
+    listener.hurry(self)
+    let text = UnsafeRawBufferPointer(start: uri, count: uri.map { strlen($0) } ?? 0)
+    targetPlace = text.baseAddress.map { ($0, text.count) }
+    target = Target(text)
   }
 
   /// The whole head is there: decides what becomes of the request.
@@ -65,7 +76,9 @@ final class Connection {
     listener.deadlineSet(timer.deadline)
     // `HTTP/1.0`
     let isHTTP10 = strlen(version) == 8 && version[7] == CChar(UInt8(ascii: "0"))
-    if let detail = target?.hasSpace == true ? "a space in the target" : head.badFraming(isHTTP10: isHTTP10) {
+    isPlainlyFramed = !head.isChunked
+    let line = RequestLine(method: method, target: targetPlace, version: version)
+    if let detail = line.fault ?? target?.fault(method: exchange.method) ?? head.badFraming(isHTTP10: isHTTP10) {
       return answer(listener.handler.fault(.badFraming(detail: detail), of: exchange), closing: true)
     }
     switch listener.handler.head(of: exchange) {
@@ -109,7 +122,7 @@ final class Connection {
     return MHD_Result.YES
   }
 
-  private func discardingBegan() {
+  func discardingBegan() {
     timer.discardingBegan(now: listener.now)
     listener.deadlineSet(timer.deadline)
   }
@@ -120,106 +133,34 @@ final class Connection {
     if buffer == nil || !isKnownUniquelyReferenced(&buffer) { buffer = BodyBuffer(budget: listener.shared.budget) }
     buffer?.removeAll()
     switch head.encoding {
-    case .gzip, .deflate:
-      decoder = listener.takeDecoder()
-      decoder?.begin(head.encoding == .gzip ? .gzip : .deflate)
+    case .gzip: decoding = .holding(.gzip)
+    case .deflate: decoding = .holding(.deflate)
     case .identity, .unknown: break
     }
     // What the client says it will send is believed up to a point.
-    let expected = min(Int(clamping: head.contentLength ?? 0), BodyBuffer.trustedMax, limit)
+    let trusted = decoding.isNone ? BodyBuffer.trustedMax : BodyDecoding.heldMax
+    let expected = min(Int(clamping: head.contentLength ?? 0), trusted, limit)
     if expected > 0, buffer?.reserve(expected, limit: limit) != true { overloaded() }
     return MHD_Result.YES
-  }
-
-  // MARK: Body
-
-  /// Some of the body is there.
-  func received(_ bytes: UnsafeRawBufferPointer) -> MHD_Result {
-    switch plan {
-    case .collect(let limit): store(bytes, limit: limit)
-    case .discard(let response, let left):
-      if bytes.count <= left {
-        plan = .discard(response, left: left - bytes.count)
-      } else {
-        abandon(with: response)
-      }
-    case .drain(let left):
-      guard bytes.count <= left else { return MHD_Result.NO }
-      plan = .drain(left: left - bytes.count)
-    case .none, .done: break
-    }
-    return MHD_Result.YES
-  }
-
-  private func store(_ bytes: UnsafeRawBufferPointer, limit: Int) {
-    guard let buffer else { return }
-    if let decoder {
-      switch decoder.decode(bytes, into: buffer, limit: limit) {
-      case .ok: break
-      case .tooLarge: discard(.bodyTooLarge(limit: limit))
-      case .undecodable: discard(.undecodableBody)
-      case .outOfMemory: overloaded()
-      }
-      return
-    }
-    guard buffer.count + bytes.count <= limit else { return discard(.bodyTooLarge(limit: limit)) }
-    guard buffer.reserve(buffer.count + bytes.count, limit: limit) else { return overloaded() }
-    buffer.append(bytes)
-  }
-
-  private func overloaded() { discard(.overloaded) }
-
-  /// Lets go of what came of the body, and throws away the rest before saying so.
-  private func discard(_ fault: HTTPFault) {
-    guard let exchange else { return }
-    releaseBody()
-    plan = .discard(listener.handler.fault(fault, of: exchange), left: listener.configuration.maxDiscarded)
-    discardingBegan()
-  }
-
-  /// The request is complete, or its answer may have come: called again and again until there is one.
-  func bodyEnded() -> MHD_Result {
-    guard let exchange else { return MHD_Result.NO }
-    switch plan {
-    case .collect:
-      if let decoder {
-        let isComplete = decoder.isComplete
-        listener.giveDecoder(decoder)
-        self.decoder = nil
-        if !isComplete { return answer(listener.handler.fault(.undecodableBody, of: exchange)) }
-      }
-      plan = .done
-      timer.bodyEnded()
-      if let buffer, buffer.count > 0 {
-        buffer.pad()
-        exchange.setBody(buffer)
-      }
-      listener.handler.handle(exchange)
-      if let response = exchange.takeAnswer() { return answer(response) }
-      listener.unanswered.append(exchange)
-      return MHD_Result.YES
-    case .discard(let response, _): return answer(response)
-    case .done:
-      guard let response = exchange.takeAnswer() else { return MHD_Result.YES }
-      return answer(response)
-    case .drain, .none: return MHD_Result.NO
-    }
   }
 
   // MARK: Answer
 
   /// Hands the answer to the library.
-  private func answer(_ response: HTTPResponse, closing: Bool = false) -> MHD_Result {
+  func answer(_ response: HTTPResponse, closing: Bool = false) -> MHD_Result {
     plan = .done
+    // The body was for the answer: a large one isn't kept until that is sent.
+    if let buffer, buffer.capacity > BodyBuffer.keptMax, exchange?.isAnswered != false { buffer.release() }
     timer.answerBegan(now: listener.now)
     listener.deadlineSet(timer.deadline)
     progress = 0
-    return response.queue(on: handle, closing: closing || response.closesConnection || listener.isStopping)
+    let closes = closing || response.closesConnection || listener.isStopping || !isPlainlyFramed
+    return response.queue(on: handle, closing: closes)
   }
 
   /// Answers while the body is still coming, past the library, which can't: writes the answer, closes our side and
   /// goes on reading for a moment, since closing at once could take the answer away from the client again.
-  private func abandon(with response: HTTPResponse) {
+  func abandon(with response: HTTPResponse) {
     releaseBody()
     let bytes = response.serialized(withBody: exchange?.method != "HEAD")
     _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
@@ -234,6 +175,8 @@ final class Connection {
     exchange?.complete()
     exchange = nil
     target = nil
+    targetPlace = nil
+    isPlainlyFramed = true
     plan = .none
     releaseDecoder()
     // Only a buffer that nobody else holds can be used again, and a large one isn't kept.
@@ -244,16 +187,6 @@ final class Connection {
     timer.requestEnded(now: listener.now)
     listener.deadlineSet(timer.deadline)
     if hasFinished { listener.finishes(self) }
-  }
-
-  private func releaseBody() {
-    releaseDecoder()
-    buffer?.release()
-  }
-
-  private func releaseDecoder() {
-    if let decoder { listener.giveDecoder(decoder) }
-    decoder = nil
   }
 
   // MARK: Time
@@ -280,7 +213,10 @@ final class Connection {
   }
 
   /// Ends it. The library notices, and closes the socket; only this thread ever does, so it is still this connection's.
-  func cut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  func cut() {
+    isCut = true
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
 
   /// Whether the client has sent something that nobody has read.
   var hasUnreadBytes: Bool {

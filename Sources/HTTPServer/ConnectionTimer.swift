@@ -47,7 +47,8 @@ struct ConnectionTimer: Sendable {
   private(set) var phase: Phase
   private(set) var deadline: UInt64
   private let limits: Limits
-  private var since: UInt64
+  /// When what the client does now began.
+  private(set) var since: UInt64
 
   init(_ limits: Limits, now: UInt64) {
     self.limits = limits
@@ -56,7 +57,8 @@ struct ConnectionTimer: Sendable {
     deadline = now + limits.header
   }
 
-  private mutating func enter(_ phase: Phase, _ deadline: UInt64) {
+  private mutating func enter(_ phase: Phase, _ deadline: UInt64, since: UInt64? = nil) {
+    if let since { self.since = since }
     self.phase = phase
     self.deadline = deadline
   }
@@ -64,13 +66,13 @@ struct ConnectionTimer: Sendable {
   /// A byte of the next request came, or its first line. What a request has used of its time is not given back.
   mutating func headBegan(now: UInt64) {
     switch phase {
-    case .fresh: enter(.head, deadline)
+    case .fresh: enter(.head, deadline, since: now)
     case .head: break
-    default: enter(.head, now + limits.header)
+    default: enter(.head, now + limits.header, since: now)
     }
   }
 
-  mutating func headEnded(now: UInt64) { enter(.body, now + limits.body) }
+  mutating func headEnded(now: UInt64) { enter(.body, now + limits.body, since: now) }
 
   /// What comes of the body from now on is thrown away.
   mutating func discardingBegan(now: UInt64) {
@@ -84,8 +86,15 @@ struct ConnectionTimer: Sendable {
   mutating func lingeringBegan(now: UInt64) { enter(.lingering, now + limits.linger) }
 
   mutating func requestEnded(now: UInt64) {
-    since = now
-    enter(.idle, now + min(limits.watch, limits.idle))
+    enter(.idle, now + min(limits.watch, limits.idle), since: now)
+  }
+
+  /// A head that isn't there by this moment isn't waited for.
+  mutating func hurry(until moment: UInt64) {
+    switch phase {
+    case .fresh, .idle, .watched, .head: deadline = min(deadline, moment)
+    case .body, .discarding, .handling, .answering, .lingering: break
+    }
   }
 
   /// What has to be done, the deadline having passed.

@@ -6,6 +6,8 @@ final class Exchange: HTTPExchange {
   let method: String
   let path: String
   let query: String?
+  /// The host that a target in absolute form names: it counts, whatever `Host` says.
+  private let authority: String?
 
   /// Unchecked because the library's pointer is in it, which is only used under the lock.
   private struct State: @unchecked Sendable {
@@ -27,13 +29,17 @@ final class Exchange: HTTPExchange {
     self.method = method
     path = target.path
     query = target.query
+    authority = target.authority
     self.connection = connection
     self.mailbox = mailbox
     state = Mutex(State(handle: handle))
   }
 
   func header(_ name: StaticString) -> String? {
-    state.withLock { state in
+    if let authority, UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount).isToken("host") {
+      return authority
+    }
+    return state.withLock { state in
       guard let handle = state.handle else { return nil }
       var search = HeaderSearch(name)
       withUnsafeMutablePointer(to: &search) { search in
@@ -83,6 +89,9 @@ final class Exchange: HTTPExchange {
     }
   }
 
+  /// Whether nobody reads the body any more.
+  var isAnswered: Bool { state.withLock { $0.isAnswered } }
+
   /// Asks to be told of the answer; false when it is there already.
   func startWaiting() -> Bool {
     state.withLock { state in
@@ -101,26 +110,5 @@ final class Exchange: HTTPExchange {
       state.answer = nil
       if state.isAnswered { state.body = nil }
     }
-  }
-}
-
-/// What a request asks for, as it was sent.
-struct Target: Sendable, Equatable {
-  var path: String
-  var query: String?
-  /// It can't be told where it ends.
-  var hasSpace: Bool
-
-  /// Splits a request line's target: the path, or a whole URL as a proxy would be asked.
-  init(_ text: UnsafeRawBufferPointer) {
-    var rest = text[...]
-    hasSpace = text.contains(0x20)
-    for scheme in ["http://", "https://"] where rest.starts(with: scheme.utf8) {
-      rest = rest.dropFirst(scheme.utf8.count).drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-    }
-    let mark = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
-    path = String(decoding: rest[..<mark], as: UTF8.self)
-    if path.isEmpty { path = "/" }
-    query = mark < rest.endIndex ? String(decoding: rest[(mark + 1)...], as: UTF8.self) : nil
   }
 }

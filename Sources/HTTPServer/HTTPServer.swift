@@ -57,10 +57,21 @@ public final class HTTPServer: Sendable {
   /// Connections that are open now.
   public var connections: Int { shared.connections }
 
-  /// Takes other limits: `maxConnections` from now on, the timeouts for connections that are opened from now on. Nothing
+  /// Connections that were refused since the start, because there were as many as there may be, or as one address may have.
+  public var refusedConnections: (full: Int, ofAddress: Int) {
+    (shared.refusals.count(of: .full), shared.refusals.count(of: .address))
+  }
+
+  /// Idle and slow connections that made way for new ones since the start.
+  public var displacedConnections: Int { shared.refusals.count(of: .displaced) }
+
+  /// How often there was no file descriptor for a new connection, which had to wait.
+  public var acceptFailures: Int { shared.refusals.count(of: .descriptors) }
+
+  /// Takes other limits: those of connections and memory from now on, the timeouts for connections that are opened from now on. Nothing
   /// that is open is closed by it, and what the server listens on stays.
   public func setLimits(from configuration: HTTPServerConfiguration) {
-    shared.setConnectionsMax(configuration.maxConnections)
+    shared.setLimits(configuration)
     let limits = ConnectionTimer.Limits(configuration)
     for listener in state.withLock({ $0.listeners }) { listener.mailbox.post(.limit(limits)) }
   }

@@ -9,16 +9,13 @@ extension Listener {
   static let connectionsMax = 100_000
 
   /// What the library is given to call. The context of all is the listener, which outlives its daemon.
-  func callbacks(listenSocket: Int32) -> mhd_options {
+  func callbacks() -> mhd_options {
     var options = mhd_options()
-    options.listen_socket = listenSocket
-    // Over the limit a connection is accepted and closed at once, rather than left waiting.
-    // (The library's own limit stands above any that may be set later.)
+    // (Above any limit that may be set later: how many there may be isn't the library's to say.)
     options.connection_limit = UInt32(clamping: max(configuration.maxConnections, Self.connectionsMax) + 64)
     options.memory_limit = Self.poolBytes
     options.memory_increment = Self.readAheadBytes
     options.context = Unmanaged.passUnretained(self).toOpaque()
-    options.accept = { context, _, _ in listener(context).shared.hasRoom ? MHD_Result.YES : MHD_Result.NO }
     options.target = { _, uri, handle in
       guard let connection = connection(mhd_socket_context(handle)) else { return nil }
       connection.headBegan(uri)

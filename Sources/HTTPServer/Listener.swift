@@ -18,15 +18,29 @@ final class Listener {
   var connections: [Connection] = []
   /// Requests whose answer wasn't there when their handler returned.
   var unanswered: [Exchange] = []
+  /// Until when a request's head may come, once the server stops.
+  private(set) var headsUntil = ConnectionTimer.never
 
-  private var socket: ListeningSocket?
+  /// Nil when it takes no new connections any more.
+  private(set) var socket: ListeningSocket?
+  /// New connections may wait.
+  var hasWaiting = false
+  /// There was no descriptor for a new connection: none is asked for until then.
+  var acceptsAt: UInt64 = 0
+  var isAcceptPaused = false
+  /// Whom the connection comes from that is being handed to the library.
+  var arriving: PeerNetwork??
+
   private let options: UnsafeMutablePointer<mhd_options>
-  private var daemon: OpaquePointer?
-  private let epoll: Int32
+  private(set) var daemon: OpaquePointer?
+  let epoll: Int32
   private var decoders: [ContentDecoder] = []
   private var answered: [Exchange] = []
-  private var finishing: [Connection] = []
-  private var watched = 0
+  var finishing: [Connection] = []
+  /// Connections of whose next byte it is to be told.
+  var watched = 0
+  /// Turns since it was last looked whether anything happened on a socket.
+  private var blindTurns = 0
   /// A connection has ended since the library's last turn.
   private var hasClosed = false
   private var nextDeadline = ConnectionTimer.never
@@ -34,6 +48,8 @@ final class Listener {
 
   var configuration: HTTPServerConfiguration { shared.configuration }
   var handler: any HTTPHandler { shared.handler }
+  /// A new connection can be told something in plain text.
+  var isPlain: Bool { true }
 
   /// Takes the socket over.
   init(_ socket: ListeningSocket, shared: ServerShared) throws(HTTPServerError) {
@@ -43,7 +59,7 @@ final class Listener {
     options.initialize(to: mhd_options())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     self.socket = socket
-    options.pointee = callbacks(listenSocket: socket.descriptor)
+    options.pointee = callbacks()
     daemon = mhd_start(options)
     guard let daemon, epoll >= 0, mailbox.descriptor >= 0 else {
       throw HTTPServerError(
@@ -51,14 +67,11 @@ final class Listener {
     }
     wait(for: mhd_epoll_descriptor(daemon), EPOLLIN.rawValue)
     wait(for: mailbox.descriptor, EPOLLIN.rawValue | EPOLLET.rawValue)
+    listenToSocket(EPOLLIN.rawValue, EPOLL_CTL_ADD)
   }
 
   deinit {
-    if let daemon {
-      // The socket isn't the library's to close.
-      MHD_quiesce_daemon(daemon)
-      MHD_stop_daemon(daemon)
-    }
+    if let daemon { MHD_stop_daemon(daemon) }
     if epoll >= 0 { close(epoll) }
     options.deallocate()
   }
@@ -67,6 +80,9 @@ final class Listener {
     var event = epoll_event(events: events, data: epoll_data_t(ptr: nil))
     epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
   }
+
+  /// Turns that the library may have without a look at the sockets, when it has more to do.
+  private static let blindTurnsMax = 8
 
   // MARK: The thread
 
@@ -78,9 +94,11 @@ final class Listener {
       if now >= nextDeadline { checkDeadlines() }
       if isStopping, connections.isEmpty || now >= stopDeadline { break }
       hasClosed = false
+      if hasWaiting || (isAcceptPaused && now >= acceptsAt) { acceptWaiting() }
       MHD_run(daemon)
       suspendUnanswered()
       cutFinished()
+      if hasClosed { hurryAccepting() }
       sleep()
     }
     finish()
@@ -102,11 +120,26 @@ final class Listener {
         stopAccepting()
         isStopping = true
         stopDeadline = min(stopDeadline, deadline)
-        for connection in connections where connection.timer.isBetweenRequests && !connection.hasUnreadBytes {
-          connection.cut()
+        headsUntil = min(headsUntil, now + Self.headsGrace)
+        for connection in connections {
+          if connection.timer.isBetweenRequests, !connection.hasUnreadBytes {
+            connection.cut()
+          } else {
+            hurry(connection)
+          }
         }
       }
     }
+  }
+
+  /// Nanoseconds that a request's head has to be complete when the server stops: enough for one that is on its way.
+  private static let headsGrace: UInt64 = 500_000_000
+
+  /// While the server stops, a head that dribbles isn't waited for.
+  func hurry(_ connection: Connection) {
+    guard isStopping else { return }
+    connection.timer.hurry(until: headsUntil)
+    deadlineSet(connection.timer.deadline)
   }
 
   private func checkDeadlines() {
@@ -149,19 +182,29 @@ final class Listener {
     // The last connection may have ended in this turn: then there is nothing to wait for.
     if isStopping, connections.isEmpty { return }
     var pending: UInt64 = 0
-    // (After a want of file descriptors the library accepts again once a connection has ended, and only in a turn after
-    // that: without one it would never be woken by another connection.)
     let isBusy =
-      (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps() || hasClosed
+      (MHD_get_timeout(daemon, &pending) == MHD_Result.YES && pending == 0) || !mailbox.sleeps() || hasWaiting
+      || (isAcceptPaused && acceptsAt == 0)
     // What the library has read already can't be seen any more: who is watched is looked at before its next turn.
-    if isBusy, watched == 0 { return }
-    let wakeUp = min(nextDeadline, isStopping ? stopDeadline : ConnectionTimer.never)
+    // (And new connections, at latest every few turns.)
+    if isBusy, watched == 0, blindTurns < Self.blindTurnsMax {
+      blindTurns += 1
+      return
+    }
+    blindTurns = 0
+    let never = ConnectionTimer.never
+    let wakeUp = min(nextDeadline, isStopping ? stopDeadline : never, isAcceptPaused ? acceptsAt : never)
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
       let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), isBusy ? 0 : milliseconds(until: wakeUp))
       guard count > 0 else { return }
       now = monotonicNow()
+      let mine = Unmanaged.passUnretained(self).toOpaque()
       for event in events[..<Int(count)] {
         guard let pointer = event.data.ptr else { continue }
+        if pointer == mine {
+          hasWaiting = true
+          continue
+        }
         happened(event.events, on: Unmanaged<Connection>.fromOpaque(pointer).takeUnretainedValue())
       }
     }
@@ -174,9 +217,11 @@ final class Listener {
   }
 
   private func stopAccepting() {
-    guard socket != nil else { return }
-    MHD_quiesce_daemon(daemon)
-    socket = nil
+    guard let socket else { return }
+    epoll_ctl(epoll, EPOLL_CTL_DEL, socket.descriptor, nil)
+    self.socket = nil
+    hasWaiting = false
+    isAcceptPaused = false
   }
 
   private func finish() {
@@ -193,45 +238,16 @@ final class Listener {
   /// Notes that something has to be done at a moment.
   func deadlineSet(_ deadline: UInt64) { nextDeadline = min(nextDeadline, deadline) }
 
-  /// Asks to be told of the connection's next byte, since the library doesn't tell.
-  func watch(_ connection: Connection) {
-    guard !connection.isWatched else { return }
-    connection.isWatched = true
-    watched += 1
-    listen(to: connection, EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue, EPOLL_CTL_MOD)
-  }
-
-  private func listen(to connection: Connection, _ events: UInt32, _ operation: Int32) {
-    let pointer = Unmanaged.passUnretained(connection).toOpaque()
-    var event = epoll_event(events: events, data: epoll_data_t(ptr: pointer))
-    epoll_ctl(epoll, operation, connection.descriptor, &event)
-  }
-
-  private func happened(_ events: UInt32, on connection: Connection) {
-    if connection.isWatched {
-      connection.isWatched = false
-      watched -= 1
-      listen(to: connection, EPOLLRDHUP.rawValue | EPOLLET.rawValue, EPOLL_CTL_MOD)
-      if connection.timer.phase == .watched {
-        connection.timer.headBegan(now: now)
-        deadlineSet(connection.timer.deadline)
-      }
-    }
-    if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
-      connection.hasFinished = true
-      finishing.append(connection)
-    }
-  }
-
   /// Looks at a connection whose client has finished writing, after the library's turn.
   func finishes(_ connection: Connection) { finishing.append(connection) }
 
   func opened(_ connection: Connection) {
     connection.index = connections.count
     connections.append(connection)
+    connection.peer = arriving ?? nil
+    arriving = nil
     listen(to: connection, EPOLLRDHUP.rawValue | EPOLLET.rawValue, EPOLL_CTL_ADD)
     deadlineSet(connection.timer.deadline)
-    if !shared.connectionOpened() { connection.cut() }
   }
 
   func closed(_ connection: Connection) {
@@ -244,7 +260,7 @@ final class Listener {
       connections[connection.index] = last
       last.index = connection.index
     }
-    shared.connectionClosed()
+    shared.connectionClosed(connection.peer)
   }
 
   func takeDecoder() -> ContentDecoder { decoders.popLast() ?? ContentDecoder() }

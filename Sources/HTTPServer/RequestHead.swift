@@ -13,6 +13,8 @@ struct RequestHead {
   private var contentEncodings = 0
   private var hosts = 0
   private var hasBadName = false
+  private var hasBadValue = false
+  private var hasBadHost = false
   private var hasBadLength = false
   /// Set when the head's lines aren't what they seem.
   var hasBadLayout = false
@@ -21,11 +23,13 @@ struct RequestHead {
 
   /// Takes a header in, in the order they came.
   mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    // Who comes before us may have read such a name as another one.
-    for byte in name where byte <= 0x20 { hasBadName = true }
+    // Who comes before us may have read such a name as another one, or such a value as two lines.
+    if !name.isName { hasBadName = true }
+    for byte in value where (byte < 0x20 && byte != 0x09) || byte == 0x7F { hasBadValue = true }
     switch name.count {
     case 4 where name.isToken("host"):
       hosts += 1
+      if !Self.isHost(value.trimmed) { hasBadHost = true }
     case 6 where name.isToken("expect"):
       expectsContinue = value.trimmed.isToken("100-continue")
     case 14 where name.isToken("content-length"):
@@ -49,14 +53,35 @@ struct RequestHead {
     return value.isToken("deflate") ? .deflate : .unknown
   }
 
+  /// Whether this is a host and perhaps a port, as far as its characters go; it may be empty.
+  static func isHost(_ text: some Collection<UInt8>) -> Bool {
+    let name = text.drop { $0 != UInt8(ascii: "]") }
+    // A port stands behind the last colon; those of an IPv6 address are in brackets.
+    let rest = name.isEmpty ? text.drop { $0 != UInt8(ascii: ":") } : name.dropFirst()
+    guard rest.isEmpty || rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy({ $0 &- 0x30 < 10 }) else {
+      return false
+    }
+    return text.allSatisfy { byte in
+      switch byte {
+      case 0...0x20, 0x7F..., UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#"),
+        UInt8(ascii: "@"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "^"),
+        UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+        false
+      default: true
+      }
+    }
+  }
+
   var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
 
   /// What is wrong with the way the body's end is told; nil when nothing is.
   func badFraming(isHTTP10: Bool) -> String? {
     if hasBadLayout { return "a header that goes on in a further line, or has a zero byte" }
-    if hasBadName { return "white space in or around a header's name" }
+    if hasBadName { return "white space in or around a header's name, or another character that no name has" }
+    if hasBadValue { return "a control character in a header" }
     if hosts == 0, !isHTTP10 { return "no Host" }
     if hosts > 1 { return "more than one Host" }
+    if hasBadHost { return "a Host that is no host and port" }
     if contentLengths > 1 { return "more than one Content-Length" }
     if hasBadLength { return "Content-Length is not a plain number" }
     guard transferEncodings > 0 else { return nil }
@@ -74,6 +99,22 @@ extension UnsafeRawBufferPointer {
       let byte = self[index]
       let lower = byte &- 0x41 < 26 ? byte | 0x20 : byte
       if lower != token.utf8Start[index] { return false }
+    }
+    return true
+  }
+
+  /// Whether this is a word as methods and headers' names are: letters, digits and some signs (RFC 9110, `token`).
+  var isName: Bool {
+    guard !isEmpty else { return false }
+    for byte in self {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "!"),
+        UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "."),
+        UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+        continue
+      default: return false
+      }
     }
     return true
   }

@@ -7,28 +7,38 @@ final class ServerShared: Sendable {
   let handler: any HTTPHandler
   let logger: Logger
   let budget: MemoryBudget
-  private let open = Atomic<Int>(0)
-  /// Connections at once; may be changed.
-  private let connectionsMax: Atomic<Int>
+  let refusals: ConnectionRefusals
+  private let book: Mutex<ConnectionBook>
 
   init(_ configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger) {
     self.configuration = configuration
     self.handler = handler
     self.logger = logger
     budget = MemoryBudget(limit: configuration.maxBodyMemory)
-    connectionsMax = Atomic(configuration.maxConnections)
+    refusals = ConnectionRefusals(logger: logger)
+    book = Mutex(
+      ConnectionBook(limit: configuration.maxConnections, perAddress: configuration.maxConnectionsPerAddress))
   }
 
-  var connections: Int { open.load(ordering: .relaxed) }
+  var connections: Int { book.withLock { $0.count } }
 
-  var hasRoom: Bool { connections < connectionsMax.load(ordering: .relaxed) }
-
-  func setConnectionsMax(_ count: Int) { connectionsMax.store(count, ordering: .relaxed) }
-
-  /// Counts a connection; false when it is one too many, which is counted all the same until it is closed.
-  func connectionOpened() -> Bool {
-    open.wrappingAdd(1, ordering: .relaxed).newValue <= connectionsMax.load(ordering: .relaxed)
+  /// Takes other limits of connections and memory; what is open stays.
+  func setLimits(_ configuration: HTTPServerConfiguration) {
+    budget.setLimit(configuration.maxBodyMemory)
+    book.withLock { $0.setLimits(configuration.maxConnections, perAddress: configuration.maxConnectionsPerAddress) }
   }
 
-  func connectionClosed() { open.wrappingSubtract(1, ordering: .relaxed) }
+  /// Whether a connection may be taken. Then it is to be counted at once, since other listeners take connections too.
+  func admit(_ peer: PeerNetwork?) -> ConnectionBook.Verdict {
+    book.withLock { book in
+      let verdict = book.verdict(on: peer)
+      if verdict == .taken { book.opened(peer) }
+      return verdict
+    }
+  }
+
+  /// Counts a connection for which another one makes way.
+  func connectionDisplaces(_ peer: PeerNetwork?) { book.withLock { $0.opened(peer) } }
+
+  func connectionClosed(_ peer: PeerNetwork?) { book.withLock { $0.closed(peer) } }
 }

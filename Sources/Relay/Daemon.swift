@@ -59,12 +59,16 @@ public final class Daemon: Sendable {
     Signals.block()
     let signals = Signals.stream()
     do {
+      let shares = try OpenFileLimit.makeRoom(
+        for: OpenFileNeeds(configuration, standsIn: options.standsIn), logger)
       let storage = try Storage(configuration, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
       let intake = try Intake(self, storage)
-      let destinations = try Destinations(self, storage, intake, standInURL: standIn?.url)
+      let destinations = try Destinations(
+        self, storage, intake, standInURL: standIn?.url, transfersMax: shares.transfers)
       let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
-      let listeners = try Listeners(self, storage, intake, destinations, replays: replays, standIn: standIn)
+      let listeners = try Listeners(
+        self, storage, intake, destinations, replays: replays, standIn: standIn, files: shares)
 
       intake.start()
       destinations.start()

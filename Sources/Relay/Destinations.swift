@@ -41,8 +41,10 @@ final class Destinations: Sendable {
     var minute: Duration
   }
 
-  /// - Parameter standInURL: where the stand-in upstream is when it takes the configured one's place.
-  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, standInURL: String?) throws {
+  /// - Parameters:
+  ///   - standInURL: where the stand-in upstream is when it takes the configured one's place.
+  ///   - transfersMax: connections to upstreams.
+  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, standInURL: String?, transfersMax: Int) throws {
     let configuration = daemon.configuration
     let url = standInURL ?? configuration.upstream.url
     if daemon.options.adopts {
@@ -51,7 +53,8 @@ final class Destinations: Sendable {
     let userAgent = "event-relay/\(RelayVersion.current)"
     (self.storage, clock, logger) = (storage, daemon.clock, daemon.logger)
     fixed = Fixed(url: standInURL, minute: try ShortMinute.window(daemon.environment, daemon.logger))
-    client = HTTPClientLoop(name: "upstream", userAgent: userAgent, logger: daemon.logger)
+    client = HTTPClientLoop(
+      name: "upstream", userAgent: userAgent, logger: daemon.logger, transfersMax: transfersMax)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       logger: daemon.logger)

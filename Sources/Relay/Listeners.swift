@@ -17,11 +17,11 @@ final class Listeners: Sendable {
 
   init(
     _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, replays: ReplayDesk,
-    standIn: EmbeddedStandIn?
+    standIn: EmbeddedStandIn?, files: OpenFileNeeds.Shares
   ) throws {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
-    senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
+    senders.maxConnections = files.connections
     ingest = HTTPServer(
       senders,
       handler: IngestHandler(
@@ -35,7 +35,7 @@ final class Listeners: Sendable {
     reloader = Reloader(daemon, storage, intake, destinations, ingest: ingest, gate: gate)
     facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
     admin = HTTPServer(
-      HTTPServerConfiguration(listen: [address], maxConnections: 64),
+      HTTPServerConfiguration(listen: [address], maxConnections: files.admin),
       handler: AdminHandler(
         gate: gate, metrics: daemon.metrics,
         relay: AdminHandler.Relay(
@@ -64,9 +64,27 @@ final class Listeners: Sendable {
     daemon.metrics.counter(
       "event_relay_removed_sink_dropped_events_total", "Events owed to removed sinks whose time was over."
     ) { Double(destinations.removed.droppedEvents) }
+    registerDoor(daemon.metrics)
     daemon.metrics.gauge("event_relay_config_last_reload_success", "1 when the last reload took effect, else 0.") {
       [reloader] in reloader.isLastReloadGood ? 1 : 0
     }
+  }
+
+  /// What becomes of connections for which there is no room.
+  private func registerDoor(_ metrics: MetricsRegistry) {
+    metrics.family(
+      "event_relay_ingest_refused_connections_total",
+      "Connections answered with 503 and closed: as many as there may be, or as one address may have.", type: "counter"
+    ) { [ingest] in
+      let refused = ingest.refusedConnections
+      return [([("reason", "full")], Double(refused.full)), ([("reason", "address")], Double(refused.ofAddress))]
+    }
+    metrics.counter(
+      "event_relay_ingest_displaced_connections_total", "Idle and slow connections that made way for new ones."
+    ) { [ingest] in Double(ingest.displacedConnections) }
+    metrics.counter(
+      "event_relay_ingest_accept_failures_total", "Times that there was no file descriptor for a new connection."
+    ) { [ingest] in Double(ingest.acceptFailures) }
   }
 
   func start() throws {
@@ -185,5 +203,7 @@ extension HTTPServerConfiguration {
     self.init(
       listen: ingest.listen.map(ListenAddress.init), maxConnections: ingest.maxConnections,
       headerTimeout: ingest.headerTimeout, bodyTimeout: ingest.bodyTimeout, idleTimeout: ingest.idleTimeout)
+    maxConnectionsPerAddress = ingest.maxConnectionsPerAddress
+    maxBodyMemory = ingest.maxBodyMemory
   }
 }

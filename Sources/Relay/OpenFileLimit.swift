@@ -1,39 +1,42 @@
+import Configuration
 import Glibc
 import Observability
 
 /// How many files and connections the process may have open, so that senders' connections never take those that the
 /// log, the sinks and the way to the upstream need.
 enum OpenFileLimit {
-  /// Files and connections kept for everything but senders.
-  static let reserve = 192
-
-  /// Raises the limit as far as it is needed and allowed.
+  /// Raises the limit as far as it is needed and allowed. To be called before anything is opened that depends on it.
   ///
-  /// - Returns: how many connections of senders fit below it, at most those configured.
-  static func makeRoom(forConnections configured: Int, _ logger: Logger) -> Int {
-    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    var limit = rlimit()
-    guard getrlimit(resource, &limit) == 0 else { return configured }
-    let needed = rlim_t(configured + reserve)
-    if limit.rlim_cur < needed {
-      var raised = limit
-      raised.rlim_cur = min(needed, limit.rlim_max)
-      if setrlimit(resource, &raised) == 0 { limit = raised }
+  /// - Throws: when even then it is too low for a start, with the number that would do.
+  static func makeRoom(for needs: OpenFileNeeds, _ logger: Logger) throws(RelayError) -> OpenFileNeeds.Shares {
+    let limit = raise(to: needs.most)
+    guard let shares = needs.shares(of: limit) else {
+      throw RelayError(
+        "the limit of open files is \(limit), and this configuration needs at least \(needs.least) "
+          + "(\(needs.most) for all that it allows); raise it (LimitNOFILE, ulimit -n), or configure fewer sinks or listeners"
+      )
     }
-    let fitting = connections(configured, under: Int(clamping: limit.rlim_cur))
-    if fitting < configured {
+    if limit < needs.most {
       logger.warning(
-        "the limit of open files is too low for ingest.max_connections: fewer are taken; raise it (LimitNOFILE, ulimit -n)",
+        "the limit of open files is too low for all that is configured: fewer connections are taken; raise it (LimitNOFILE, ulimit -n)",
         [
-          "limit": .integer(Int(clamping: limit.rlim_cur)), "needed": .integer(configured + reserve),
-          "connections": .integer(fitting),
+          "limit": .integer(limit), "needed": .integer(needs.most), "connections": .integer(shares.connections),
+          "upstream_connections": .integer(shares.transfers),
         ])
     }
-    return fitting
+    return shares
   }
 
-  /// How many of the connections fit under a limit of open files.
-  static func connections(_ configured: Int, under limit: Int) -> Int {
-    max(1, min(configured, max(limit - reserve, limit / 2)))
+  /// The limit, raised to so many where that is allowed.
+  private static func raise(to needed: Int) -> Int {
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return needed }
+    if limit.rlim_cur < rlim_t(needed) {
+      var raised = limit
+      raised.rlim_cur = min(rlim_t(needed), limit.rlim_max)
+      if setrlimit(resource, &raised) == 0 { limit = raised }
+    }
+    return Int(clamping: limit.rlim_cur)
   }
 }

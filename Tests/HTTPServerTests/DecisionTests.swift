@@ -51,21 +51,53 @@ struct RequestHeadTests {
 
   @Test("has a target that is split at its first question mark")
   func target() {
-    func target(_ text: String) -> Target { Array(text.utf8).withUnsafeBytes { Target($0) } }
-    #expect(target("/a?b?c") == Target("/a", "b?c"))
-    #expect(target("/a?") == Target("/a", ""))
-    #expect(target("") == Target("/", nil))
-    #expect(target("https://h") == Target("/", nil))
-    #expect(target("http://h?x") == Target("/", "x"))
-    #expect(target("*") == Target("*", nil))
+    func expect(_ text: String, _ path: String, _ query: String?, authority: String? = nil) {
+      let target = Array(text.utf8).withUnsafeBytes { Target($0) }
+      #expect(target.path == path && target.query == query && target.authority == authority, "\(text)")
+    }
+    expect("/a?b?c", "/a", "b?c")
+    expect("/a?", "/a", "")
+    expect("", "/", nil)
+    expect("https://h", "/", nil, authority: "h")
+    expect("http://h:1?x", "/", "x", authority: "h:1")
+    expect("HTTP://H/a", "/a", nil, authority: "H")
+    expect("*", "*", nil)
   }
-}
 
-extension Target {
-  fileprivate init(_ path: String, _ query: String?) {
-    self.init([].withUnsafeBytes { $0 })
-    self.path = path
-    self.query = query
+  @Test("has a target that is a path, or a whole URL of this kind of server")
+  func targetFaults() {
+    func isRefused(_ text: String, _ method: String = "GET") -> Bool {
+      Array(text.utf8).withUnsafeBytes { Target($0) }.fault(method: method) != nil
+    }
+    for good in ["/", "/a%20b?c", "http://h/a", "https://[::1]:80", "/\u{e9}", "//a"] { #expect(!isRefused(good)) }
+    for bad in [
+      "", "a", "h:80", "*", "ftp://h/a", "http:///a", "http://u@h/a", "http://h:x/", "/a#b", "/a b", "/a\tb", "/\u{7f}",
+    ] {
+      #expect(isRefused(bad), "\(bad)")
+    }
+    #expect(!isRefused("*", "OPTIONS"))
+    #expect(isRefused("/", "CONNECT"))
+  }
+
+  @Test("has a Host that is a host and perhaps a port")
+  func hosts() {
+    for good in ["", "h", "h:80", "h:", "1.2.3.4:5", "[::1]", "[fe80::1]:8080", "a_b.example"] {
+      #expect(RequestHead.isHost(good.utf8), "\(good)")
+    }
+    for bad in ["a b", "a/b", "a@b", "a:b", "a:1:2", "[::1]x", "[::1]:x", "a\u{1}", "\u{e9}", "a?b", "a#b", "a\\b"] {
+      #expect(!RequestHead.isHost(bad.utf8), "\(bad)")
+    }
+  }
+
+  @Test("has no control characters in its headers, and names that are words")
+  func characters() {
+    #expect(head([("Host", "h"), ("X-A", "a\tb \u{e9}")]).badFraming(isHTTP10: false) == nil)
+    for value in ["a\rb", "a\nb", "\u{1}", "\u{7f}", "\u{0}"] {
+      #expect(head([("Host", "h"), ("X-A", value)]).badFraming(isHTTP10: false) != nil)
+    }
+    for name in ["", "a b", "a(b)", "a@", "\"a\"", "\u{e9}", "a\u{0}", "a:"] {
+      #expect(head([("Host", "h"), (name, "x")]).badFraming(isHTTP10: false) != nil, "\(name)")
+    }
   }
 }
 

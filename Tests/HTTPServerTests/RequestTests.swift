@@ -55,8 +55,7 @@ struct RequestTests {
         "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\nT: 1\r\n\r\n"
       )
       #expect(try await client.response().text == "hello world")
-      await client.send(post("next"))
-      #expect(try await client.response().text == "next")
+      #expect(try await client.readToEnd().isEmpty)
     }
   }
 
@@ -180,6 +179,11 @@ struct RequestTests {
       ("Transfer-Encoding: gzip, chunked", "other than chunked"),
       ("Transfer-Encoding: identity", "other than chunked"),
       ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "other than chunked"),
+      ("X-A: a\rTransfer-Encoding: chunked\r\nContent-Length: 3", "control character"),
+      ("X-A: a\rContent-Length: 3", "control character"),
+      ("X-A: \u{1}\r\nContent-Length: 3", "control character"),
+      ("(X): a\r\nContent-Length: 3", "character that no name has"),
+      ("Content-Length@: 3", "character that no name has"),
       ("Content-Length : 3", "white space"),
       ("Transfer-Encoding : chunked", "white space"),
       ("Transfer Encoding: chunked\r\nContent-Length: 3", "white space"),
@@ -281,19 +285,6 @@ struct RequestTests {
       ] {
         await client.send("GET / HTTP/1.1\r\nHost: h\r\n\(headers)\r\n\r\n")
         #expect(try await client.response().text == value)
-      }
-    }
-  }
-
-  @Test("without a Host, or with a space in their target, are refused")
-  func noHost() async throws {
-    try await withServer { _, port in
-      for request in ["GET / HTTP/1.1\r\n\r\n", "GET /a b HTTP/1.1\r\nHost: h\r\n\r\n"] {
-        let client = try RawClient(port: port)
-        await client.send(request)
-        let answer = try await client.response()
-        #expect(answer.status == 400 && answer.text.contains("badFraming"))
-        #expect(try await client.readToEnd().isEmpty)
       }
     }
   }

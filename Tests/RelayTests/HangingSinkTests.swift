@@ -43,9 +43,12 @@ private final class HangingScene: Sendable {
     let daemon = Daemon(configuration: try source.read().get(), options: .init(), environment: [:], source: source)
     storage = try Storage(daemon.configuration, metrics: daemon.metrics, logger: .silent)
     let intake = try Intake(daemon, storage)
-    destinations = try Destinations(daemon, storage, intake, standInURL: nil)
+    destinations = try Destinations(daemon, storage, intake, standInURL: nil, transfersMax: 8)
     let desk = ReplayDesk(ReplayDesk.Room(storage, destinations, .silent))
-    reloader = try Listeners(daemon, storage, intake, destinations, replays: desk, standIn: nil).reloader
+    reloader = try Listeners(
+      daemon, storage, intake, destinations, replays: desk, standIn: nil,
+      files: OpenFileNeeds.Shares(connections: 16, transfers: 8, admin: 8)
+    ).reloader
     destinations.change { [raw] all in
       all.removeAll { $0.name == raw.name }
       all.append(raw)

@@ -24,7 +24,8 @@ public final class RawClient: Sendable {
   // Only the queue touches it.
   private nonisolated(unsafe) var buffer: [UInt8] = []
 
-  public init(host: String = "127.0.0.1", port: Int) throws {
+  /// - Parameter source: the IPv4 address it comes from; nil: as the kernel likes.
+  public init(host: String = "127.0.0.1", port: Int, from source: String? = nil) throws {
     var address = sockaddr_in6()
     var size: Int
     let family: Int32
@@ -45,7 +46,7 @@ public final class RawClient: Sendable {
         }
       }
     }
-    descriptor = try Self.connected(family, &address, size)
+    descriptor = try Self.connected(family, &address, size, from: source)
   }
 
   public init(unix path: String) throws {
@@ -55,8 +56,19 @@ public final class RawClient: Sendable {
     descriptor = try Self.connected(AF_UNIX, &address, MemoryLayout<sockaddr_un>.size)
   }
 
-  private static func connected(_ family: Int32, _ address: UnsafeRawPointer, _ size: Int) throws -> Int32 {
+  private static func connected(
+    _ family: Int32, _ address: UnsafeRawPointer, _ size: Int, from source: String? = nil
+  ) throws -> Int32 {
     let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    if let source {
+      var own = sockaddr_in()
+      own.sin_family = sa_family_t(AF_INET)
+      inet_pton(AF_INET, source, &own.sin_addr)
+      let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      _ = withUnsafeBytes(of: &own) {
+        bind(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), length)
+      }
+    }
     var patience = timeval(tv_sec: 300, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))

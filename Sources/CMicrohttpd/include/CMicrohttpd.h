@@ -9,13 +9,10 @@
 
 /// How a daemon is started. The callbacks get `context` as their first argument.
 struct mhd_options {
-  /// Bound and listening; it stays the caller's until the daemon is stopped or quiesced.
-  int listen_socket;
   unsigned int connection_limit;
   /// Bytes of a connection's memory pool, and by how many its read buffer is kept ahead.
   size_t memory_limit, memory_increment;
   void *context;
-  enum MHD_Result (*accept)(void *context, const struct sockaddr *address, socklen_t length);
   enum MHD_Result (*handle)(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                             const char *version, const char *data, size_t *length, void **request);
   void *(*target)(void *context, const char *uri, struct MHD_Connection *connection);
@@ -26,12 +23,17 @@ struct mhd_options {
   void (*log)(void *context, const char *text);
 };
 
-/// Starts a daemon that is driven from outside (`MHD_run`), waits with epoll and lets connections be suspended.
+/// Starts a daemon that is driven from outside (`MHD_run`), waits with epoll and lets connections be suspended. It doesn't
+/// listen: it is given its connections (`MHD_add_connection`).
 /// `options` must live as long as the daemon.
 struct MHD_Daemon *mhd_start(const struct mhd_options *options);
 
 /// The descriptor that becomes readable when the daemon has work.
 int mhd_epoll_descriptor(struct MHD_Daemon *daemon);
+
+/// Takes a connection that waits, as one that doesn't block and isn't handed on to other programs; -1, and `errno`, when
+/// there is none.
+int mhd_accept(int listen_socket, struct sockaddr *address, socklen_t *length);
 
 /// A connection's socket.
 int mhd_descriptor(struct MHD_Connection *connection);

@@ -1,3 +1,4 @@
+import CPlatform
 import Clocks
 import Observability
 
@@ -6,7 +7,7 @@ import Observability
 /// `@unchecked`: everything that changes is guarded by `monitor`.
 final class SegmentCatalog: @unchecked Sendable {
   /// How many files stay open for the next read.
-  static let openFilesMax = 16
+  static let openFilesMax = min(16, max(2, Int(platform_open_files_max()) / 32))
 
   let directory: String
   let disk: any Disk

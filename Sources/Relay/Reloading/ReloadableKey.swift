@@ -24,6 +24,8 @@ struct ReloadableKey: Sendable {
     .init("ingest.listen", \.ingest.listen, nil),
     .init("ingest.keys", \.ingest.keys, .apps),
     .init("ingest.max_connections", \.ingest.maxConnections, .ingest),
+    .init("ingest.max_connections_per_address", \.ingest.maxConnectionsPerAddress, .ingest),
+    .init("ingest.max_body_memory", \.ingest.maxBodyMemory, .ingest),
     .init("ingest.header_timeout", \.ingest.headerTimeout, .ingest),
     .init("ingest.body_timeout", \.ingest.bodyTimeout, .ingest),
     .init("ingest.idle_timeout", \.ingest.idleTimeout, .ingest),

@@ -35,15 +35,16 @@ extension Reloader {
       }
     case .stopSinks:
       return await destinations.stop(sinks: plan.stopping, removing: plan.removed, keep: new.positions.keep)
-    case .startSinks: return destinations.start(sinks: plan.starting.filter { !failed.contains($0.name) })
+    case .startSinks:
+      // More sinks leave fewer descriptors to senders.
+      setDoorLimits(new)
+      return destinations.start(sinks: plan.starting.filter { !failed.contains($0.name) })
     case .log: storage.setLimits(new.log)
     case .deadLetters: destinations.deadLetters.setLimits(DeadLetterLimits(new.deadLetters))
     case .positions: destinations.keepRemovedSinks(for: new.positions.keep)
     case .upstream: await destinations.reconfigureUpstream(new)
     case .ingest:
-      var senders = HTTPServerConfiguration(new.ingest)
-      senders.maxConnections = OpenFileLimit.makeRoom(forConnections: senders.maxConnections, daemon.logger)
-      ingest.setLimits(from: senders)
+      setDoorLimits(new)
       intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
       intake.ids?.change(window: new.ingest.dedupe.window)
     case .admin: gate.change(AdminAccess(new.admin))
@@ -51,6 +52,20 @@ extension Reloader {
     case .shutdown: break
     }
     return [:]
+  }
+
+  /// Takes new limits of senders' connections, as far as there are descriptors for them.
+  private func setDoorLimits(_ new: RelayConfiguration) {
+    var senders = HTTPServerConfiguration(new.ingest)
+    do {
+      let needs = OpenFileNeeds(new, standsIn: daemon.options.standsIn)
+      senders.maxConnections = try OpenFileLimit.makeRoom(for: needs, daemon.logger).connections
+    } catch {
+      // It runs, so it goes on, with as few as can be.
+      daemon.logger.warning("too few open files", ["why": .text("\(error)")])
+      senders.maxConnections = OpenFileNeeds.connectionsMin
+    }
+    ingest.setLimits(from: senders)
   }
 
   /// - Throws: when the apps contradict each other.

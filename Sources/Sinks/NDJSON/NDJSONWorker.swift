@@ -1,3 +1,4 @@
+import CPlatform
 import Clocks
 import EventLog
 import Observability
@@ -17,8 +18,8 @@ final class NDJSONWorker: SinkWorker {
   /// How often the files are looked for under their names, and the disk's free space asked about.
   static let lookInterval: Duration = .seconds(1)
   static let readLimit = ReadLimit(events: 1000, bytes: 256 * 1024)
-  /// Files that are open at once; an app that is silent needs none.
-  static let openFilesMax = 64
+  /// Files that are open at once, fewer where the process may have few; an app that is silent needs none.
+  static let openFilesMax = min(64, max(4, Int(platform_open_files_max()) / 16))
   /// Apps whose place is remembered; past it the longest silent ones begin another file when they come back.
   static let appsMax = 2048
 

@@ -174,3 +174,13 @@ func eventRelay(
   }
   return CommandResult(exitCode: exitCode, output: child.outputText, errors: child.errorText)
 }
+
+extension ChildProcess {
+  /// Runs `event-relay`, which may have so many files open, to its end.
+  static func result(_ arguments: [String], openFiles: Int) async throws -> CommandResult {
+    let command = command(openFiles: openFiles)
+    let child = try ChildProcess(Array(command.dropFirst()) + [eventRelay] + arguments, program: command[0])
+    guard let exitCode = await child.wait() else { throw TestFailure("doesn't end:\n\(child.errorText)") }
+    return CommandResult(exitCode: exitCode, output: child.outputText, errors: child.errorText)
+  }
+}

@@ -106,6 +106,17 @@ final class TestConnection: Sendable {
     return recv(descriptor, &byte, 1, 0) <= 0
   }
 
+  /// Everything until the other side ends the connection, as text.
+  func readToEnd() -> String {
+    var all: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      if count <= 0 { return String(decoding: all, as: UTF8.self) }
+      all += chunk[..<count]
+    }
+  }
+
   private static func readAnswer(_ incoming: inout Incoming, interim: Bool = false) throws -> TestAnswer {
     while true {
       let head = try incoming.head()
