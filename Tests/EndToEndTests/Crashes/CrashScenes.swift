@@ -61,24 +61,28 @@ extension CrashScene {
     name: "the doors",
     play: { stage in
       _ = stage.directory.write("deny.txt", "left-alone\n")
-      var with = settings(stage, "positions: { keep: 0s }")
-      with.intake = ", dedupe: { window: 1h }"
-      with.apps = "apps: [{ name: ios, write_key: aso_wk_test, consent: { deny_ids_file: ./deny.txt } }]"
-      let relay = try await stage.start(with)
+      var settings = doors(stage, sinks: sinks)
+      settings.intake = ", dedupe: { window: 1h }"
+      let relay = try await stage.start(settings)
       try await stage.send(relay, events(5))
       try await relay.accept([TestEvent(0, install: "left-alone")])
       try await stage.flush(relay)
-      var without = settings(stage, sinks: "{ name: audit, type: archive, path: ./archive }", "positions: { keep: 0s }")
-      without.intake = with.intake
-      without.apps = with.apps
+      var without = doors(stage, sinks: audit)
+      without.intake = settings.intake
       try await relay.reload(without, in: stage.directory)
       try await stage.send(relay, events(5))
       try await stage.stop(relay)
       without.intake = ""
       try await stage.stop(try await stage.start(without))
-    },
-    last: { settings($0, sinks: "{ name: audit, type: archive, path: ./archive }", "positions: { keep: 0s }") },
-    hasRaw: false)
+    }, last: { doors($0, sinks: audit) }, hasRaw: false)
+
+  private static let audit = "{ name: audit, type: archive, path: ./archive, rotate: { size: 1KiB } }"
+
+  private static func doors(_ stage: CrashStage, sinks: String) -> RelaySettings {
+    var settings = settings(stage, sinks: sinks, "positions: { keep: 0s }")
+    settings.apps = "apps: [{ name: ios, write_key: aso_wk_test, consent: { deny_ids_file: ./deny.txt } }]"
+    return settings
+  }
 
   /// More than the log holds goes by: segments come, go, and are written over; some are kept for a second.
   private static let segments = CrashScene(
@@ -96,7 +100,8 @@ extension CrashScene {
       try await stage.wait(relay) { !stage.names("data/log").contains("segment-000000000003.log") }
       for _ in 0..<3 { try await stage.send(relay, bulk(12)) }
       try await stage.stop(relay)
-    }, last: { settings($0, sinks: "") }, isEager: true, hasRaw: false, hasArchive: false)
+    }, last: { settings($0, sinks: "") },
+    finish: { stage, _ in stage.upstream.behave(CrashStage.answer) }, isEager: true, hasRaw: false, hasArchive: false)
 
   /// One event that waits must not keep a whole segment.
   private static let rewriting = CrashScene(

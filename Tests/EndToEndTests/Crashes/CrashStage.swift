@@ -88,7 +88,7 @@ final class CrashStage: Sendable {
 
   /// Makes nothing wait.
   func flush(_ relay: RelayProcess) async throws {
-    for _ in 0..<6 where try await relay.flush(timeout: "10s") == 0 { return }
+    for _ in 0..<3 where try await relay.flush(timeout: "10s") == 0 { return }
     throw TestFailure("events wait still: \(try await relay.status())\n\(relay.process.errorText)")
   }
 
