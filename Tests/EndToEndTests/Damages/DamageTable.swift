@@ -77,7 +77,7 @@ enum DamageTable {
       kind: "addresses", file: "data/addresses.json", changed: quiet, gone: quiet, replaced: quiet,
       others: [.directory: .starts("cannot write the file of addresses")]),
     Row(kind: "audit trail", file: "data/audit.ndjson", changed: quiet, gone: quiet, replaced: moveAway),
-    Row(kind: "ids", file: "data/dedupe/*.ids", changed: quiet, gone: quiet, replaced: quiet),
+    Row(kind: "ids", file: "data/dedupe/*.ids", changed: quiet, gone: quiet, replaced: moveAway),
   ]
 
   private static let deadLetters = [
@@ -89,11 +89,14 @@ enum DamageTable {
 
   private static let replays = [
     Row(
-      kind: "queue segment", file: "data/replays/raw/log/segment-*.log", changed: quiet, gone: quiet, replaced: quiet),
+      kind: "queue segment", file: "data/replays/raw/log/segment-*.log", changed: quiet, gone: quiet,
+      replaced: moveAway),
+    // It is written anew from the destination's own.
     Row(
       kind: "queue position", file: "data/replays/raw/positions/queue.json", changed: quiet, gone: quiet,
-      replaced: quiet),
-    Row(kind: "journal", file: "data/replays/raw/journal.json", changed: quiet, gone: quiet, replaced: quiet),
+      replaced: quiet, others: [.directory: moveAway]),
+    Row(
+      kind: "journal", file: "data/replays/raw/journal.json", changed: quiet, gone: quiet, replaced: moveAway),
     Row(kind: "job", file: "data/replays/raw/jobs/*.json", changed: quiet, gone: quiet, replaced: quiet),
   ]
 
