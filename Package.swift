@@ -55,16 +55,19 @@ let package = Package(
     room("Threads", ["CPlatform"]),
     room("JSON", ["CSimdjson"]),
     room("Observability", ["Clocks", "JSON"]),
-    room("EventLog", ["Clocks", "CPlatform", "JSON", "Observability"], pages: ["FORMAT.md"]),
+    // Where tests have the process die; a release build has nothing of it.
+    .target(
+      name: "CrashPoints", swiftSettings: swiftSettings + [.define("CRASH_POINTS", .when(configuration: .debug))]),
+    room("EventLog", ["Clocks", "CPlatform", "CrashPoints", "JSON", "Observability"], pages: ["FORMAT.md"]),
     room("Dialects", ["CSimdjson", "Clocks", "EventLog", "EventsAPI", "HTTPClient", "JSON"]),
-    room("Records", ["CPlatform", "Clocks", "Dialects", "EventLog", "JSON", "Observability"]),
+    room("Records", ["CPlatform", "Clocks", "CrashPoints", "Dialects", "EventLog", "JSON", "Observability"]),
     room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "Dialects", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
     room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
     room("Configuration", ["CYAML"]),
-    room("Apps", ["CCrypto", "Clocks", "JSON", "Observability"]),
+    room("Apps", ["CCrypto", "Clocks", "JSON", "Observability", "Records"]),
     room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability", "Threads"]),
     room(
       "Ingest",
@@ -115,6 +118,9 @@ let package = Package(
       ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"), tests("Dialects"),
+    .testTarget(
+      name: "CrashPointsTests", dependencies: ["CrashPoints"],
+      swiftSettings: swiftSettings + [.define("CRASH_POINTS", .when(configuration: .debug))]),
     tests("HTTPServer", ["CZlib"]),
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
     tests("Delivery", ["HTTPServer", "StandIn"]),
@@ -122,8 +128,9 @@ let package = Package(
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"),
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "CZlib", "JSON", "event-relay"], swiftSettings: swiftSettings
-    ),
+      name: "EndToEndTests",
+      dependencies: ["TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "Records", "event-relay"],
+      swiftSettings: swiftSettings),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -63,7 +63,7 @@ extension AppRegistry {
     } catch {
       logger.error(
         "a sender's new key can't be stored; its requests are answered with 503",
-        ["file": .text(error.path), "why": .text(error.reason), "key": .text(Self.fingerprint(of: key))])
+        ["file": .text(error.path), "why": .text(error.description), "key": .text(Self.fingerprint(of: key))])
       return .keyNotStored
     }
     let own = OwnApp(name: name, key: key, now: clock.now)

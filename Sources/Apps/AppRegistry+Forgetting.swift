@@ -29,7 +29,7 @@ extension AppRegistry {
     } catch {
       state.withLock { state in for app in forgotten { state.add(app) } }
       logger.warning(
-        "idle senders' keys can't be forgotten now", ["file": .text(error.path), "why": .text(error.reason)])
+        "idle senders' keys can't be forgotten now", ["file": .text(error.path), "why": .text(error.description)])
       return
     }
     for app in forgotten { logger.info("a sender's idle key is forgotten", about: app.app.name) }

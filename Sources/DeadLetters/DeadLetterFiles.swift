@@ -128,13 +128,14 @@ final class DeadLetterFiles {
     removeOrphans()
   }
 
-  /// Removes what is noted of files that are there no longer.
+  /// Removes what is noted of files that are there no longer, and copies that never took a file's place.
   private func removeOrphans() {
     let all = (try? system.list(directory)) ?? []
     let files = Set(all)
     for name in all where name.hasSuffix(ReplayedLetters.ending) {
       if !files.contains(String(name.dropLast(ReplayedLetters.ending.count))) { try? system.remove(path(name)) }
     }
+    for name in all where name.hasSuffix(DeadLetterDrop.temporaryEnding) { try? system.remove(path(name)) }
   }
 
   /// Whether files may go for their age. Not at once when at the start even the newest is old: the clock may be wrong, and

@@ -103,13 +103,24 @@ struct RemovedLetters: Sendable, Equatable {
     if let intent = removed.intent {
       let isThere = (try? system.facts(of: "\(directory)/\(intent.witness)")) ?? nil
       if isThere == nil { removed.add(intent) }
-      // A copy that never took the file's place.
-      if mends, isThere != nil, intent.witness.hasSuffix(DeadLetterDrop.temporaryEnding) {
-        try? system.remove("\(directory)/\(intent.witness)")
-      }
       removed.intent = nil
+      if mends { removed.settle(intent, directory, system, logger) }
     }
     return removed
+  }
+
+  /// Notes what became of a removal that was interrupted, and then removes the copy that never took the file's place: while
+  /// the removal is noted as begun, a copy that is gone would say that it was done.
+  private func settle(_ intent: Intent, _ directory: String, _ system: FileSystem, _ logger: Logger) {
+    do throws(FileError) {
+      try write(directory, system)
+      guard intent.witness.hasSuffix(DeadLetterDrop.temporaryEnding) else { return }
+      try system.remove("\(directory)/\(intent.witness)")
+    } catch {
+      logger.warning(
+        "it can't be noted what became of a removal of dead letters", about: directory,
+        ["reason": .text(error.description)])
+    }
   }
 
   func write(_ directory: String, _ system: FileSystem) throws(FileError) {

@@ -1,3 +1,4 @@
+import CrashPoints
 import Glibc
 import JSON
 import Synchronization
@@ -53,7 +54,9 @@ public final class DataDirectory: Sendable {
 
   private static func takeLock(_ path: String) throws(LogError) -> Int32 {
     let file = "\(path)/lock"
-    let descriptor = Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let descriptor = CrashPoint.around(.create, file) {
+      Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    }
     guard descriptor >= 0 else { throw LogError(DiskError(.open, file, code: errno)) }
     let began = ContinuousClock.now
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

@@ -8,19 +8,24 @@ extension FileLog {
   ///   - directory: where the segments lie.
   ///   - positions: where the destinations' records lie.
   ///   - replays: where the queues of events that are sent again lie; nil: there are none.
+  ///   - awaitsDestinations: nothing that is finished goes before ``destinationsAreThere()`` is called, since a destination whose
+  ///     record is gone may still come.
   /// - Throws: ``LogError`` when a directory can't be used, or when a newer program wrote what is in it.
   public static func open(
     directory: String, positions: String, replays: String? = nil, configuration: FileLogConfiguration,
-    disk: any Disk = RealDisk(), clock: WallClock = .system, logger: Logger, metrics: MetricsRegistry
+    awaitsDestinations: Bool = false, disk: any Disk = RealDisk(), clock: WallClock = .system, logger: Logger,
+    metrics: MetricsRegistry
   ) throws(LogError) -> FileLog {
     try open(
-      directory: directory, positions: positions, replays: replays, configuration: configuration, disk: disk,
-      clock: clock, logger: logger, metrics: metrics, tuning: FileLogTuning())
+      directory: directory, positions: positions, replays: replays, configuration: configuration,
+      disk: disk, awaitsDestinations: awaitsDestinations, clock: clock, logger: logger, metrics: metrics,
+      tuning: FileLogTuning())
   }
 
   static func open(
     directory: String, positions: String, replays: String? = nil, configuration: FileLogConfiguration,
-    disk: any Disk, clock: WallClock, logger: Logger, metrics: MetricsRegistry, tuning: FileLogTuning
+    disk: any Disk, awaitsDestinations: Bool = false, clock: WallClock, logger: Logger, metrics: MetricsRegistry,
+    tuning: FileLogTuning
   ) throws(LogError) -> FileLog {
     try asLogError { () throws(DiskError) in
       try disk.makeDirectory(directory)
@@ -48,6 +53,7 @@ extension FileLog {
     mendFooters(opening.unfooted, files, logger)
 
     let keeper = LogKeeper(files: files, store: store, configuration: configuration, logger: logger, metrics: metrics)
+    keeper.awaitsDestinations = awaitsDestinations
     let corruptRecords = metrics.counter(
       "event_relay_log_corrupt_records_total", "Records of the log whose checksums are wrong.")
     corruptRecords.add(opening.corruptRecords)
@@ -77,6 +83,12 @@ extension FileLog {
         "next": .integer(Int(found.nextSequence)),
       ])
     return log
+  }
+
+  /// All destinations have subscribed: what everybody has settled may go.
+  public func destinationsAreThere() {
+    keeper.monitor.withLock { keeper.awaitsDestinations = false }
+    keeper.free()
   }
 
   private static func mendFooters(

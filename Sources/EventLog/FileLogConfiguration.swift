@@ -1,3 +1,5 @@
+import CrashPoints
+
 /// How the file log keeps events; the keys of `log` in the relay's configuration.
 public struct FileLogConfiguration: Sendable, Equatable {
   public enum Durability: String, Sendable, CaseIterable {
@@ -37,7 +39,9 @@ public struct FileLogConfiguration: Sendable, Equatable {
     self.retain = retain
   }
 
-  var effectiveSegmentSize: Int { aligned(max(4096, min(segmentSize, maxSize / 4))) }
+  var effectiveSegmentSize: Int {
+    aligned(max(4096, min(CrashPoint.eager(segmentSize, 128 << 10), maxSize / 4)))
+  }
 }
 
 /// What only tests set otherwise.
@@ -56,9 +60,9 @@ struct FileLogTuning: Sendable {
   /// A finished segment is rewritten when it holds no more than this part of its events that are owed ...
   var rewriteBelow = 0.125
   /// ... and that has not changed for so long ...
-  var rewriteAfter: Duration = .seconds(60)
+  var rewriteAfter = CrashPoint.eager(Duration.seconds(60), .milliseconds(50))
   /// ... and the log takes more than this part of its size.
-  var rewriteAbove = 0.25
+  var rewriteAbove = CrashPoint.eager(0.25, 0)
   /// One that would be kept for replay all the same is rewritten only when what is owed takes more than this part.
   var rewriteKeptAbove = 0.5
   /// Holds events to be sent again, each with the number it first had.

@@ -1,3 +1,4 @@
+import CrashPoints
 import Glibc
 
 /// A failed file operation: what, which path, why, and what to do.
@@ -6,6 +7,21 @@ public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
     case open, create, read, write, sync, cut, lock, inspect, list, remove, rename
     case makeDirectory = "make directory"
     case syncDirectory = "sync directory"
+
+    /// What it changes, where it changes anything.
+    var change: CrashPoint.Operation? {
+      switch self {
+      case .create: .create
+      case .write: .write
+      case .sync: .sync
+      case .cut: .truncate
+      case .remove: .unlink
+      case .rename: .rename
+      case .makeDirectory: .makeDirectory
+      case .syncDirectory: .syncDirectory
+      case .open, .read, .lock, .inspect, .list: nil
+      }
+    }
   }
 
   /// The code of a file that can be read and doesn't hold what it should.

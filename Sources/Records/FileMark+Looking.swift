@@ -21,7 +21,7 @@ extension FileMark {
     guard let named = try system.facts(of: path), named.isRegular else { return .moved }
     let descriptor: Int32
     do throws(FileError) {
-      descriptor = try system.call(.open, path) { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+      descriptor = try system.call(.open, path) { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     } catch {
       if error.code == ENOENT { return .moved }
       throw error

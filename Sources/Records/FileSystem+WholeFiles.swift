@@ -8,13 +8,17 @@ extension FileSystem {
   public func readWhole(_ path: String, limit: Int = 64 << 20) throws(FileError) -> [UInt8]? {
     let descriptor: Int32
     do throws(FileError) {
-      descriptor = try call(.open, path) { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+      descriptor = try call(.open, path) { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     } catch {
       if error.code == ENOENT { return nil }
       throw error
     }
     defer { close(descriptor) }
-    let length = try facts(of: descriptor, path: path).length
+    let found = try facts(of: descriptor, path: path)
+    guard found.isRegular else {
+      throw FileError(.read, path, code: found.isDirectory ? EISDIR : FileError.malformed)
+    }
+    let length = found.length
     guard length <= limit else { throw FileError(.read, path, code: EFBIG) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(length, 1), alignment: 16)
     defer { buffer.deallocate() }
@@ -36,14 +40,17 @@ extension FileSystem {
     do throws(FileError) {
       var written = 0
       while written < bytes.count {
-        written += try call(.write, temporary) { () -> Int in
-          bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + written, bytes.count - written) }
-        }
+        // (A closure can't throw a typed error through an array's pointer.)
+        written += try bytes.withUnsafeBytes { bytes in
+          Result { () throws(FileError) in
+            try write(UnsafeRawBufferPointer(rebasing: bytes[written...]), to: descriptor, temporary)
+          }
+        }.get()
       }
       try call(.sync, temporary) { fdatasync(descriptor) }
     } catch {
       close(descriptor)
-      unlink(temporary)
+      try? remove(temporary)
       throw error
     }
     close(descriptor)
@@ -52,7 +59,7 @@ extension FileSystem {
 
   /// Gives a file another name in the same directory, durably; what had that name is gone.
   public func move(_ path: String, to other: String) throws(FileError) {
-    try call(.rename, path) { rename(path, other) }
+    try call(.rename, path, to: other) { rename(path, other) }
     try syncDirectory(Self.parent(of: other))
   }
 }

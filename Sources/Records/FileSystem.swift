@@ -1,3 +1,4 @@
+import CrashPoints
 import Glibc
 
 /// The file system as record files use it, with a place for tests to make its calls fail.
@@ -11,11 +12,31 @@ public struct FileSystem: Sendable {
 
   public static let system = FileSystem()
 
-  /// Makes one call, again when a signal interrupts it.
+  /// Makes one call, again when a signal interrupts it. One that changes something has a ``CrashPoint`` on either side.
   ///
-  /// - Parameter path: what the call is about, for the error and for a test's fault.
+  /// - Parameters:
+  ///   - path: what the call is about, for the error and for a test's fault.
+  ///   - other: the new name of what is renamed.
   @discardableResult
   public func call<Result: FixedWidthInteger>(
+    _ operation: FileError.Operation, _ path: String, to other: String? = nil, _ body: () -> Result
+  ) throws(FileError) -> Result {
+    guard let change = operation.change else { return try attempt(operation, path, body) }
+    return try CrashPoint.around(change, path, to: other) { () throws(FileError) in
+      try attempt(operation, path, body)
+    }
+  }
+
+  /// Appends some of the bytes, or writes them where the descriptor stands.
+  /// - Returns: how many.
+  public func write(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String
+  ) throws(FileError) -> Int {
+    CrashPoint.tear(path, bytes.count) { half in _ = Glibc.write(descriptor, bytes.baseAddress, half) }
+    return try call(.write, path) { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
+  }
+
+  private func attempt<Result: FixedWidthInteger>(
     _ operation: FileError.Operation, _ path: String, _ body: () -> Result
   ) throws(FileError) -> Result {
     if let code = fault?(operation, path), code != 0 { throw FileError(operation, path, code: code) }
@@ -71,7 +92,7 @@ public struct FileSystem: Sendable {
 
   /// Makes a directory's entries durable.
   public func syncDirectory(_ path: String) throws(FileError) {
-    let descriptor = try call(.syncDirectory, path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    let descriptor = try attempt(.syncDirectory, path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     defer { close(descriptor) }
     try call(.syncDirectory, path) { fsync(descriptor) }
   }
@@ -88,7 +109,9 @@ public struct FileSystem: Sendable {
   /// - Returns: whether it is gone.
   public func removeEmptyDirectory(_ path: String) throws(FileError) -> Bool {
     do throws(FileError) {
-      try call(.remove, path) { rmdir(path) }
+      try CrashPoint.around(.removeDirectory, path) { () throws(FileError) in
+        _ = try attempt(.remove, path) { rmdir(path) }
+      }
       return true
     } catch {
       if error.code == ENOTEMPTY || error.code == EEXIST { return false }

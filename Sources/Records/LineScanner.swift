@@ -8,7 +8,7 @@ public enum LineScanner {
 
   /// Hands out each line with its line feed and its number, from 1, until the visitor returns false.
   public static func scan(_ path: String, _ visit: (Int, UnsafeRawBufferPointer) -> Bool) throws(FileError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { throw FileError(.open, path, code: errno) }
     defer { close(descriptor) }
     var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 16)

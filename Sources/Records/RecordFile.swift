@@ -48,8 +48,8 @@ public final class RecordFile {
     guard !isFailed else { throw FileError(.write, path, code: EIO) }
     var rest = bytes
     do throws(FileError) {
-      while let start = rest.baseAddress, !rest.isEmpty {
-        let written = try system.call(.write, path) { write(descriptor, start, rest.count) }
+      while !rest.isEmpty {
+        let written = try system.write(rest, to: descriptor, path)
         rest = UnsafeRawBufferPointer(rebasing: rest[written...])
       }
     } catch {

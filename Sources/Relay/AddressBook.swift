@@ -1,6 +1,6 @@
-import Glibc
 import JSON
 import Observability
+import Records
 
 /// Where a running relay listens, in `data_dir/addresses.json`: with port 0 in the configuration, only it knows.
 public struct AddressBook: Sendable, Equatable {
@@ -18,12 +18,8 @@ public struct AddressBook: Sendable, Equatable {
 
   /// Read from a data directory; nil when there is none or it can't be read.
   public init?(directory: String) {
-    let descriptor = open("\(directory)/\(Self.fileName)", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 65536)
-    let count = read(descriptor, &bytes, bytes.count)
-    guard count > 0, let value = try? JSONValue(parsing: Array(bytes[..<count])), let admin = value["admin"]?.string
+    guard let bytes = try? FileSystem.system.readWhole("\(directory)/\(Self.fileName)", limit: 65_536),
+      let value = try? JSONValue(parsing: bytes), let admin = value["admin"]?.string
     else { return nil }
     self.init(
       ingest: value["ingest"]?.array?.compactMap(\.string) ?? [], admin: admin, standIn: value["stand_in"]?.string)
@@ -36,14 +32,10 @@ public struct AddressBook: Sendable, Equatable {
       .init("ingest", .array(ingest.map(JSONValue.string))), .init("admin", .string(admin)),
       .init("stand_in", JSONValue(standIn)),
     ])
-    let bytes = value.utf8 + [UInt8(ascii: "\n")]
-    let descriptor = open("\(path).tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    let isWritten = descriptor >= 0 && Glibc.write(descriptor, bytes, bytes.count) == bytes.count
-    if descriptor >= 0 { close(descriptor) }
-    guard isWritten, rename("\(path).tmp", path) == 0 else {
-      logger.warning(
-        "cannot write the file of addresses", ["path": .text(path), "why": .text(String(cString: strerror(errno)))])
-      return
+    do throws(FileError) {
+      try FileSystem.system.replace(path, with: value.utf8 + [UInt8(ascii: "\n")])
+    } catch {
+      logger.warning("cannot write the file of addresses", ["why": .text(error.description)])
     }
   }
 }

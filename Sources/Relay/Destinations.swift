@@ -79,6 +79,7 @@ final class Destinations: Sendable {
     }
     removed.forget(configuration.sinks.map(\.name))
     try takeUpRemovedSinks(keep: configuration.positions.keep)
+    storage.log.destinationsAreThere()
   }
 
   /// The upstream, the sinks in the order they came, and removed ones whose place is kept.

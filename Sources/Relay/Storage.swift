@@ -21,7 +21,8 @@ final class Storage: Sendable {
     dataDirectory = try DataDirectory.open(directory)
     log = try FileLog.open(
       directory: "\(directory)/log", positions: "\(directory)/positions", replays: "\(directory)/replays",
-      configuration: FileLogConfiguration(configuration.log), logger: logger, metrics: metrics)
+      configuration: FileLogConfiguration(configuration.log), awaitsDestinations: true, logger: logger, metrics: metrics
+    )
     let now = WallClock.system.now
     if let newest = log.newestRecordAtStart, newest > now {
       logger.warning(

@@ -11,6 +11,7 @@ struct RecoveryTests {
   final class Lines: Sendable {
     private let all = Mutex<[String]>([])
     func add(_ line: [UInt8]) { all.withLock { $0.append(String(decoding: line, as: UTF8.self)) } }
+    var texts: [String] { all.withLock { $0 } }
     func contains(_ parts: String...) -> Bool {
       all.withLock { $0.contains { line in parts.allSatisfy { line.contains($0) } } }
     }

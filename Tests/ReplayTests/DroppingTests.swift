@@ -31,6 +31,26 @@ struct DroppingTests {
     try reader.files().map { String(decoding: readFile("\(reader.directory)/\($0)") ?? [], as: UTF8.self) }.joined()
   }
 
+  @Test("that a crash kept from going are counted as there, however often it is started after")
+  func interrupted() throws {
+    try fixture.bury(1..<4)
+    let file = try #require(try reader.files().first)
+    let directory = fixture.letters.directory
+    let copy = "\(directory)/\(file)\(DeadLetterDrop.temporaryEnding)"
+    try FileSystem.system.replace(copy, with: Array("half\n".utf8))
+    var noted = RemovedLetters()
+    noted.intent = RemovedLetters.Intent(
+      witness: file + DeadLetterDrop.temporaryEnding, destination: "raw", reason: .dropped, letters: 2)
+    try noted.write(directory, .system)
+    for _ in 0..<2 {
+      try fixture.reopen()
+      #expect(fixture.letters.removedLetters == [:])
+      #expect(DeadLetterRemovals.counts(directory) == [:])
+    }
+    #expect(readFile(copy) == nil)
+    #expect(try numbers() == [1, 2, 3])
+  }
+
   @Test("leave the others where they were, with their lines' numbers, and no byte of their own")
   func rewritten() throws {
     try fixture.bury(1..<6)

@@ -34,8 +34,8 @@ final class AppendedFile {
   func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
     guard !isFailed else { throw FileError(.write, path, code: EIO) }
     var rest = bytes
-    while let start = rest.baseAddress, !rest.isEmpty {
-      let written = try system.call(.write, path) { write(descriptor, start, rest.count) }
+    while !rest.isEmpty {
+      let written = try system.write(rest, to: descriptor, path)
       length += written
       rest = UnsafeRawBufferPointer(rebasing: rest[written...])
     }

@@ -22,7 +22,9 @@ final class ArchiveDirectory {
 
   /// Opens a file in it; a symbolic link in its place is refused. New files are 0600.
   func open(_ name: String, _ flags: Int32, _ operation: FileError.Operation = .open) throws(FileError) -> Int32 {
-    try system.call(operation, path(of: name)) { openat(descriptor, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    try system.call(operation, path(of: name)) {
+      openat(descriptor, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    }
   }
 
   /// What `stat` tells of a file in it; nil when there is none.
@@ -40,7 +42,7 @@ final class ArchiveDirectory {
   func has(_ name: String) throws(FileError) -> Bool { try facts(of: name) != nil }
 
   func rename(_ old: String, to new: String) throws(FileError) {
-    try system.call(.rename, path(of: old)) { renameat(descriptor, old, descriptor, new) }
+    try system.call(.rename, path(of: old), to: path(of: new)) { renameat(descriptor, old, descriptor, new) }
   }
 
   /// Removes a file; one that is not there is fine.

@@ -8,6 +8,9 @@ public struct DiskError: Error, Sendable, Equatable, CustomStringConvertible {
     case makeDirectory = "make the directory", stat = "look at", lock = "lock"
   }
 
+  /// The code of something that is no ordinary file: a pipe, a device, a socket.
+  public static let noOrdinaryFile: Int32 = -1
+
   public let operation: Operation
   public let path: String
   public let code: Int32
@@ -25,7 +28,7 @@ public struct DiskError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// What, which path, why, and what to do, in one sentence.
   public var description: String {
-    let why = String(cString: strerror(code))
+    let why = code == Self.noOrdinaryFile ? "it is no ordinary file" : String(cString: strerror(code))
     let advice = advice.map { ": \($0)" } ?? ""
     return "can't \(operation.rawValue) \(path): \(why)\(advice)"
   }
@@ -37,6 +40,7 @@ public struct DiskError: Error, Sendable, Equatable, CustomStringConvertible {
     case ENOENT: "check that the path exists"
     case ENOTDIR: "a part of the path is a file; name a directory"
     case EISDIR: "it is a directory where a file belongs; move it away"
+    case Self.noOrdinaryFile: "a pipe or a device is where a file belongs; move it away"
     case EROFS: "the file system is mounted read-only; mount it for writing or choose another data_dir"
     case ENOSPC: "free some space on this file system; the relay goes on by itself"
     case EDQUOT: "the user's quota is used up; raise it or free some space, the relay goes on by itself"
@@ -44,7 +48,7 @@ public struct DiskError: Error, Sendable, Equatable, CustomStringConvertible {
     case EIO: "the device reports an error; check its health (dmesg, smartctl) before starting again"
     case EMFILE, ENFILE: "too many files are open; raise the limit (ulimit -n, LimitNOFILE)"
     case ENAMETOOLONG: "the path is too long; choose a shorter data_dir"
-    case ELOOP: "symbolic links go round in a circle; fix them"
+    case ELOOP: "a symbolic link is where a file belongs, and isn't followed; put the file there, or move the link away"
     case ETXTBSY, EBUSY: "something else holds it; end that first"
     default: nil
     }

@@ -1,6 +1,10 @@
+import CrashPoints
 import Glibc
 
 /// The operating system's files.
+///
+/// What is opened is an ordinary file under its own name: nothing is written through a symbolic link, and no pipe or device
+/// in a file's place is waited for.
 public struct RealDisk: Disk {
   public init() {}
 
@@ -11,24 +15,47 @@ public struct RealDisk: Disk {
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_TRUNC
       }
-    let descriptor = retrying { Glibc.open(path, flags | O_CLOEXEC, 0o600) }
-    guard descriptor >= 0 else { throw DiskError(mode == .create ? .create : .open, path, code: errno) }
-    return RealFile(descriptor: descriptor, path: path)
+    let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    guard mode == .create else { return try Self.ordinary(retrying { Glibc.open(path, all) }, .open, path) }
+    return try CrashPoint.around(.create, path) { () throws(DiskError) in
+      try Self.ordinary(retrying { Glibc.open(path, all, 0o600) }, .create, path)
+    }
+  }
+
+  /// Takes over what was opened, if it is an ordinary file.
+  private static func ordinary(
+    _ descriptor: Int32, _ operation: DiskError.Operation, _ path: String
+  ) throws(DiskError) -> RealFile {
+    guard descriptor >= 0 else { throw DiskError(operation, path, code: errno) }
+    let file = RealFile(descriptor: descriptor, path: path)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw DiskError(.stat, path, code: errno) }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return file
+    case S_IFDIR: throw DiskError(operation, path, code: EISDIR)
+    default: throw DiskError(operation, path, code: DiskError.noOrdinaryFile)
+    }
   }
 
   public func rename(_ path: String, to newPath: String) throws(DiskError) {
-    guard Glibc.rename(path, newPath) == 0 else { throw DiskError(.rename, path, code: errno) }
+    try CrashPoint.around(.rename, path, to: newPath) { () throws(DiskError) in
+      guard Glibc.rename(path, newPath) == 0 else { throw DiskError(.rename, path, code: errno) }
+    }
   }
 
   public func unlink(_ path: String) throws(DiskError) {
-    guard Glibc.unlink(path) == 0 else { throw DiskError(.unlink, path, code: errno) }
+    try CrashPoint.around(.unlink, path) { () throws(DiskError) in
+      guard Glibc.unlink(path) == 0 else { throw DiskError(.unlink, path, code: errno) }
+    }
   }
 
   public func syncDirectory(_ path: String) throws(DiskError) {
     let descriptor = retrying { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw DiskError(.open, path, code: errno) }
     defer { Glibc.close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw DiskError(.sync, path, code: errno) }
+    try CrashPoint.around(.syncDirectory, path) { () throws(DiskError) in
+      guard fsync(descriptor) == 0 else { throw DiskError(.sync, path, code: errno) }
+    }
   }
 
   public func list(_ path: String) throws(DiskError) -> [String] {
@@ -49,8 +76,9 @@ public struct RealDisk: Disk {
   }
 
   public func makeDirectory(_ path: String) throws(DiskError) {
-    if mkdir(path, 0o700) == 0 { return try syncParent(of: path) }
-    switch errno {
+    let code = Self.make(path)
+    if code == 0 { return try syncParent(of: path) }
+    switch code {
     case EEXIST:
       var status = stat()
       guard stat(path, &status) == 0 else { throw DiskError(.stat, path, code: errno) }
@@ -60,14 +88,22 @@ public struct RealDisk: Disk {
         throw DiskError(.makeDirectory, path, code: ENOENT)
       }
       try makeDirectory(String(path[..<slash]))
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DiskError(.makeDirectory, path, code: errno) }
+      let code = Self.make(path)
+      guard code == 0 || code == EEXIST else { throw DiskError(.makeDirectory, path, code: code) }
       try syncParent(of: path)
-    default: throw DiskError(.makeDirectory, path, code: errno)
+    default: throw DiskError(.makeDirectory, path, code: code)
     }
   }
 
+  /// 0, or why not.
+  private static func make(_ path: String) -> Int32 {
+    CrashPoint.around(.makeDirectory, path) { mkdir(path, 0o700) == 0 ? 0 : errno }
+  }
+
   public func removeDirectory(_ path: String) throws(DiskError) {
-    guard rmdir(path) == 0 else { throw DiskError(.unlink, path, code: errno) }
+    try CrashPoint.around(.removeDirectory, path) { () throws(DiskError) in
+      guard rmdir(path) == 0 else { throw DiskError(.unlink, path, code: errno) }
+    }
   }
 
   private func syncParent(of path: String) throws(DiskError) {
@@ -123,6 +159,13 @@ final class RealFile: DiskFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskError) {
+    CrashPoint.tear(path, bytes.count) { half in
+      try? writeAll(UnsafeRawBufferPointer(rebasing: bytes[..<half]), at: offset)
+    }
+    try CrashPoint.around(.write, path) { () throws(DiskError) in try writeAll(bytes, at: offset) }
+  }
+
+  private func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskError) {
     var done = 0
     while done < bytes.count {
       let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
@@ -136,18 +179,24 @@ final class RealFile: DiskFile {
 
   func syncData() throws(DiskError) {
     // Never called a second time after a failure, not even an interruption: the first call may have lost the pages.
-    guard fdatasync(descriptor) == 0 else { throw DiskError(.sync, path, code: errno) }
+    try CrashPoint.around(.sync, path) { () throws(DiskError) in
+      guard fdatasync(descriptor) == 0 else { throw DiskError(.sync, path, code: errno) }
+    }
   }
 
   func truncate(to size: Int) throws(DiskError) {
-    guard retrying({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw DiskError(.truncate, path, code: errno) }
+    try CrashPoint.around(.truncate, path) { () throws(DiskError) in
+      guard retrying({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw DiskError(.truncate, path, code: errno) }
+    }
   }
 
   func allocate(_ size: Int) throws(DiskError) {
-    while true {
-      let code = posix_fallocate(descriptor, 0, off_t(size))
-      if code == 0 { return }
-      if code != EINTR { throw DiskError(.allocate, path, code: code) }
+    try CrashPoint.around(.allocate, path) { () throws(DiskError) in
+      while true {
+        let code = posix_fallocate(descriptor, 0, off_t(size))
+        if code == 0 { return }
+        if code != EINTR { throw DiskError(.allocate, path, code: code) }
+      }
     }
   }
 

@@ -69,12 +69,16 @@ enum SegmentName {
   static func filling(_ number: UInt64) -> String { "filling-\(padded(number)).tmp" }
   static func torn(_ number: UInt64, offset: Int) -> String { "torn-\(padded(number))-\(offset).bin" }
 
+  /// A segment of which nothing could be told.
+  static func aside(_ number: UInt64) -> String { "damaged-\(number).bin" }
+
   /// Left behind when a sync failed, for a start without a reboot: see ``LogOpening``.
   static let failureSign = "sync-failed"
 
   static func number(ofSegment name: String) -> UInt64? { number(name, "segment-", ".log") }
   static func number(ofSpare name: String) -> UInt64? { number(name, "spare-", ".log") }
   static func number(ofFilling name: String) -> UInt64? { number(name, "filling-", ".tmp") }
+  static func number(ofAside name: String) -> UInt64? { number(name, "damaged-", ".bin") }
   static func isTorn(_ name: String) -> Bool { name.hasPrefix("torn-") }
 
   private static func padded(_ number: UInt64) -> String {

@@ -28,7 +28,7 @@ struct PositionStore {
     let names = try asLogError { () throws(DiskError) in try disk.list(directory) }
     var out: [(destination: String, Found)] = []
     for name in names.sorted() {
-      if name.hasSuffix(".json.tmp") {
+      if name.hasSuffix(".tmp") {
         try? disk.unlink("\(directory)/\(name)")
       } else if name.hasSuffix(".json"), PositionRecord.isName(String(name.dropLast(5))) {
         let destination = String(name.dropLast(5))
@@ -53,11 +53,13 @@ struct PositionStore {
         LogError(
           "\(path) has format version \(version), this program reads up to \(PositionRecord.version): use the newer "
             + "event-relay that wrote it"))
-    case .damaged: return setAside(destination, names)
+    case .damaged: return setAside(destination, names, bytes)
     }
   }
 
-  private func setAside(_ destination: String, _ names: [String]) -> Found {
+  /// Keeps a copy of a damaged record. The record itself stays until the new one takes its place: a crash in between must not
+  /// make the destination look like one that was never there.
+  private func setAside(_ destination: String, _ names: [String], _ bytes: [UInt8]) -> Found {
     let path = path(of: destination)
     var aside = "\(destination).json.damaged-1"
     for number in 1...Self.asideMax {
@@ -65,8 +67,7 @@ struct PositionStore {
       if !names.contains(aside) { break }
     }
     do throws(DiskError) {
-      try disk.rename(path, to: "\(directory)/\(aside)")
-      try disk.syncDirectory(directory)
+      try disk.replace("\(directory)/\(aside)", in: directory, with: bytes)
     } catch {
       return .unreadable(LogError("\(path) is damaged and can't be set aside: \(error)"))
     }

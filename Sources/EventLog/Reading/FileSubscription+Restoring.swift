@@ -64,11 +64,14 @@ extension FileSubscription {
   /// Counts what the destination was ever owed from the log's own count, and makes the books balance with what is there.
   func balance(_ record: PositionRecord) {
     let total = catalog.monitor.withLock { catalog.acceptedEvents }
-    balance(known: Int64(bitPattern: total) - record.acceptedBase)
+    let oldestOwed = (record.lanes.values.map(\.low).min() ?? max(record.through, 1) - 1) + 1
+    balance(known: Int64(bitPattern: total) - record.acceptedBase, missingFrom: oldestOwed)
   }
 
   /// Makes the books balance with what is there, for so many events that the destination was ever owed.
-  func balance(known: Int64) {
+  ///
+  /// - Parameter first: the number of the oldest event that was owed: what the log has no segment for from there on is named.
+  func balance(known: Int64, missingFrom first: UInt64? = nil) {
     let found = settled.total + UInt64(waiting)
     accepted = found
     guard known != Int64(bitPattern: found) else { return }
@@ -78,13 +81,29 @@ extension FileSubscription {
       accepted += missing
       logger.error(
         "events that this destination was owed are no longer in the log: counted as lost", about: destination,
-        ["events": .integer(Int(missing))])
+        ["events": .integer(Int(missing)), "numbers": .text(first.map { holes(from: $0) } ?? "")])
     } else {
       logger.warning(
         "the destination's record counts more events than the log has taken in: was a backup put back?",
         about: destination, ["events": .integer(Int(Int64(bitPattern: found) - known))])
     }
   }
+
+  /// The numbers from `first` to the newest one seen that no segment of the log has: `3-8, 11-14`.
+  private func holes(from first: UInt64) -> String {
+    catalog.monitor.withLock {
+      var next = first
+      var holes: [String] = []
+      for (start, end) in catalog.segments.map({ ($0.firstSequence, $0.endSequence) }) + [(seen, seen)] where end > next
+      {
+        if start > next { holes.append("\(next)-\(min(start, seen) - 1)") }
+        next = max(next, end)
+      }
+      return holes.prefix(Self.holesToldMax).joined(separator: ", ") + (holes.count > Self.holesToldMax ? ", …" : "")
+    }
+  }
+
+  private static let holesToldMax = 8
 
   // MARK: From lanes by app to one lane and back
 

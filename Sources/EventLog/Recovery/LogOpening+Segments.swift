@@ -34,7 +34,8 @@ extension LogOpening {
   /// A file of which nothing can be told isn't part of the log any more, but is kept.
   mutating func setAside(_ found: Found) {
     corruptRecords += 1
-    let aside = "\(directory)/damaged-\(found.number).bin"
+    newestAside = max(newestAside, found.number)
+    let aside = "\(directory)/\(SegmentName.aside(found.number))"
     logger.error(
       "a segment's header and first frame are damaged: it is set aside, its events are lost", about: found.path,
       ["kept_as": .text(aside), "offset": .integer(0)])

@@ -41,6 +41,8 @@ struct LogOpening {
   var tornFiles: [String] = []
   /// A sync failed before this start: the system may show bytes that the disk never got.
   var hasFailureSign = false
+  /// The highest number of a segment that was set aside, now or earlier.
+  var newestAside: UInt64 = 0
 
   init(
     directory: String, disk: any Disk, names: AppTable, logger: Logger, segmentSize: Int, sparesMax: Int,
@@ -80,7 +82,7 @@ struct LogOpening {
     }
     let end = segments.last?.endSequence ?? 1
     // Numbers of events in a segment that can't be read at all aren't given again either.
-    nextSequence = max(end + (found.last?.header == nil ? numbersSetAside : 0), floor, 1)
+    nextSequence = max(end + (newestAside > segments.last?.number ?? 0 ? numbersSetAside : 0), floor, 1)
     acceptedEvents = segments.last?.acceptedThrough ?? 0
     if nextSequence > end {
       acceptedEvents = max(acceptedEvents, acceptedFloor)
@@ -89,7 +91,7 @@ struct LogOpening {
   }
 
   /// More than the events that a segment can hold.
-  private var numbersSetAside: UInt64 { corruptRecords > 0 ? UInt64(segmentSize / EventIndex.encodedSize) : 0 }
+  private var numbersSetAside: UInt64 { UInt64(segmentSize / EventIndex.encodedSize) }
 
   /// Sorts the directory's files by what they are, and removes what is of no use.
   private mutating func sortFiles() throws(LogError) -> [UInt64] {
@@ -111,6 +113,9 @@ struct LogOpening {
         try? disk.unlink(path)
       } else if name == SegmentName.failureSign {
         hasFailureSign = true
+      } else if let number = SegmentName.number(ofAside: name) {
+        newestAside = max(newestAside, number)
+        nextNumber = max(nextNumber, number + 1)
       } else if SegmentName.isTorn(name) {
         tornFiles.append(name)
       }

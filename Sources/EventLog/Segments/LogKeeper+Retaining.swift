@@ -6,7 +6,9 @@ extension LogKeeper {
   /// Finished segments that no destination is owed anything of, as far as is on disk, but what it would give up; the oldest
   /// first.
   func settledSegments() -> [Segment] {
-    let (subscriptions, isHeld) = monitor.withLock { (Array(self.subscriptions.values), !unreadable.isEmpty) }
+    let (subscriptions, isHeld) = monitor.withLock {
+      (Array(self.subscriptions.values), !unreadable.isEmpty || awaitsDestinations)
+    }
     // With nobody to ask, nothing is known to be finished.
     guard !subscriptions.isEmpty, !isHeld else { return [] }
     return catalog.all.filter { segment in

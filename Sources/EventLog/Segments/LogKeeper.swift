@@ -19,6 +19,8 @@ final class LogKeeper: @unchecked Sendable {
   private(set) var subscriptions: [String: FileSubscription] = [:]
   /// Destinations whose record can't be read: nothing is freed while there is one.
   private(set) var unreadable: [String: LogError] = [:]
+  /// Not all destinations have come yet: one whose record is gone is owed what the others have settled.
+  var awaitsDestinations = false
   /// Counts destinations that came.
   private var arrivals = 0
   /// From which number on somebody reads all that is there, by who it is.
@@ -102,7 +104,7 @@ final class LogKeeper: @unchecked Sendable {
   /// What is owed to whom as far as is on disk, and how many destinations had come by then; nil when that isn't known.
   func commitments() -> (records: [PositionRecord], arrivals: Int)? {
     monitor.withLock {
-      guard unreadable.isEmpty, !subscriptions.isEmpty else { return nil }
+      guard unreadable.isEmpty, !awaitsDestinations, !subscriptions.isEmpty else { return nil }
       return (subscriptions.values.map { one in one.monitor.withLock { one.committed } }, arrivals)
     }
   }

@@ -67,7 +67,8 @@ final class SuppressionBook: SuppressionLedger {
       let names = Set(try files.list(directory))
       let numbers = 1...asideMax
       let number = numbers.first { !names.contains("\(SuppressionCounts.fileName).damaged-\($0)") } ?? asideMax
-      try files.move(path, to: "\(path).damaged-\(number)")
+      // (A copy: after a crash in between the damage is still seen.)
+      try files.replace("\(path).damaged-\(number)", with: try files.readWhole(path) ?? [])
       let anew = SuppressionCounts(since: clock.now)
       try files.replace(path, with: anew.encoded)
       logger.error(
