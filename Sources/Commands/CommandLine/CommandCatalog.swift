@@ -27,7 +27,9 @@ enum CommandCatalog {
   /// The command that a line names, and the words after it.
   static func find(_ words: [String]) throws(CommandFailure) -> Found {
     let first = words[0]
-    if let command = (all + hidden).first(where: { $0.name == first }) { return .command(command, rest: words.dropFirst()) }
+    if let command = (all + hidden).first(where: { $0.name == first }) {
+      return .command(command, rest: words.dropFirst())
+    }
     let group = group(first)
     guard !group.isEmpty else {
       let names = all.map { String($0.name.prefix { $0 != " " }) }

@@ -63,7 +63,7 @@ public struct EventMint: Sendable {
   }
 
   /// The user of an identify call: its number is in it.
-  func user(_ number: Int) -> String { "user-\(Self.hex(mark, 16))-\(number)" }
+  func user(_ number: Int) -> String { "user-\(String(Self.hex(mark, 16)))-\(number)" }
 
   func number(ofUser user: String) -> Int? {
     guard let last = user.split(separator: "-").last, let number = Int(last), number >= 0, self.user(number) == user

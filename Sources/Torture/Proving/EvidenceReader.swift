@@ -120,7 +120,11 @@ struct EvidenceReader {
       func number(_ key: String) -> UInt64? {
         words.first { $0.hasPrefix("\(key)=") }.flatMap { UInt64($0.dropFirst(key.utf8.count + 1)) }
       }
-      if let first = number("first_lost"), let last = number("last_lost"), first <= last { named.append(first...last) }
+      // (The second form: a segment's end is gone, and only positions tell what was in it.)
+      let isPastEnd = words.contains("past") && words.contains("end:")
+      for (first, last) in [("first_lost", "last_lost")] + (isPastEnd ? [("first", "last")] : []) {
+        if let first = number(first), let last = number(last), first <= last { named.append(first...last) }
+      }
     }
     let lost = account.excused.values.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
     return lost.filter { sequence in !named.contains { $0.contains(sequence) } }.sorted()
