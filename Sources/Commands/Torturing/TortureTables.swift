@@ -30,7 +30,7 @@ struct TortureTables {
     var table = Table([
       .init("destination"), .init("debts", isNumber: true), .init("missing", isNumber: true),
       .init("spurious", isNumber: true), .init("altered", isNumber: true), .init("duplicates", isNumber: true),
-      .init("dead letters", isNumber: true), .init("lost to damage", isNumber: true), .init("ledger"),
+      .init("dead letters", isNumber: true), .init("counted lost", isNumber: true), .init("ledger"),
     ])
     for row in report.verdict.rows {
       table.add([
