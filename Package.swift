@@ -101,11 +101,14 @@ let package = Package(
         "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
       ]),
     room(
+      "Torture",
+      ["Archive", "CCrypto", "CZlib", "Clocks", "Configuration", "EventLog", "JSON", "Records", "Relay", "Threads"]),
+    room(
       "Commands",
       [
         "Archive", "Clocks", "Configuration", "DeadLetters", "Dialects", "EventLog", "EventsAPI", "HTTPClient",
         "HTTPServer",
-        "JSON", "Observability", "Records", "Relay", "Sinks", "StandIn",
+        "JSON", "Observability", "Records", "Relay", "Sinks", "StandIn", "Torture",
       ]),
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
@@ -125,7 +128,7 @@ let package = Package(
     tests("HTTPClient"), tests("Configuration", ["Sinks"]), tests("Apps"), tests("Dedupe"), tests("Ingest"),
     tests("Delivery", ["HTTPServer", "StandIn"]),
     tests("Sinks"),
-    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"),
+    tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"), tests("Torture", ["EventLog"]),
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
       name: "EndToEndTests",

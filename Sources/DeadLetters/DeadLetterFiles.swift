@@ -37,10 +37,17 @@ final class DeadLetterFiles {
     removed = RemovedLetters.read(directory, system, logger)
   }
 
-  func recover(_ destination: String, _ mark: FileMark) throws(FileError) {
+  func recover(_ destination: String, _ mark: FileMark, _ mayHold: (UInt64) -> Bool) throws(FileError) {
     // The directory may have moved since.
     var mark = mark
     mark.path = path(DeadLetterReader.lastComponent(of: mark.path))
+    let tail = try RecordTail.read(behind: mark, on: system)
+    if !tail.sequences.allSatisfy(mayHold) {
+      logger.warning(
+        "dead letters stand behind the position that was put back, and their events are no longer in the log: they stay",
+        about: mark.path, ["letters": .integer(tail.sequences.count)])
+      mark = tail.mark
+    }
     switch try RecordFile.reopen(mark, on: system) {
     case .continued(let file, let cut):
       if cut > 0 {

@@ -28,10 +28,15 @@ public final class DeadLetterStore: Sendable {
 
   /// Takes up the file that the destination's committed mark tells of, and cuts off what was appended after that.
   ///
-  /// A file that isn't the marked one any more is left alone; the next dead letter begins a new one.
-  public func recover(_ destination: String, mark: FileMark?) throws(FileError) {
+  /// A file that isn't the marked one any more is left alone; the next dead letter begins a new one. Letters stay, too, whose
+  /// events nobody can try again: then the mark is an older one that was put back.
+  ///
+  /// - Parameter mayHold: whether the log may still have the event of a number.
+  public func recover(
+    _ destination: String, mark: FileMark?, mayHold: (UInt64) -> Bool = { _ in true }
+  ) throws(FileError) {
     guard let mark else { return }
-    try locked { (files) throws(FileError) in try files.recover(destination, mark) }
+    try locked { (files) throws(FileError) in try files.recover(destination, mark, mayHold) }
   }
 
   /// The mark of the file that the destination's next letters go to; commit it before appending when the file is another than

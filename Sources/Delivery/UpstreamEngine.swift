@@ -148,7 +148,8 @@ actor UpstreamEngine {
     do {
       if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
       opening.mustCommit = false
-      try context.deadLetters.recover(UpstreamContext.destination, mark: record.deadLetters)
+      try context.deadLetters.recover(
+        UpstreamContext.destination, mark: record.deadLetters, mayHold: subscription.mayHold)
       try beginLife()
     } catch {
       let reason = (error as? LogError)?.description ?? (error as? FileError)?.description ?? "\(error)"

@@ -116,6 +116,13 @@ public protocol Subscription: AnyObject, Sendable {
     _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
   ) throws(LogError) -> [UInt64]
 
+  /// Whether the event of a number may be handed out yet: it is still in the log, or events are being sent again and it may be
+  /// one of them.
+  ///
+  /// What isn't can't be written anew. A destination whose position was put back from a backup has such events behind the
+  /// marks of its files, and must not cut them off. True from a log that can't tell.
+  func mayHold(_ sequence: UInt64) -> Bool
+
   /// What became of every event this destination was ever owed.
   var ledger: Ledger { get }
 
@@ -124,6 +131,7 @@ public protocol Subscription: AnyObject, Sendable {
 }
 
 extension Subscription {
+  public func mayHold(_ sequence: UInt64) -> Bool { true }
   public func behindBytes(_ lane: Lane) -> Int { 0 }
   public func pendingEvents(
     datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool

@@ -33,13 +33,14 @@ public final class Daemon: Sendable {
   let source: ConfigurationSource
   let options: Options
   let environment: [String: String]
-  let clock = WallClock.system
+  let surroundings: Surroundings
   let metrics = MetricsRegistry()
   let logger: Logger
   let manager: ServiceManager
 
   public init(
-    configuration: RelayConfiguration, options: Options, environment: [String: String], source: ConfigurationSource
+    configuration: RelayConfiguration, options: Options, environment: [String: String], source: ConfigurationSource,
+    surroundings: Surroundings = .system
   ) {
     let configuration = options.applied(to: configuration)
     self.configuration = configuration
@@ -47,9 +48,14 @@ public final class Daemon: Sendable {
     source.accept()
     self.options = options
     self.environment = environment
+    self.surroundings = surroundings
     manager = ServiceManager(environment: environment)
-    logger = Logger(level: LogLevel(configuration.logging), format: LogFormat(configuration.logging))
+    logger = Logger(
+      level: LogLevel(configuration.logging), format: LogFormat(configuration.logging),
+      clock: surroundings.clock)
   }
+
+  var clock: WallClock { surroundings.clock }
 
   /// Runs until a signal says stop. To be called once.
   /// - Returns: the process's exit code: 0 after a clean stop, 1 when the relay couldn't start.
@@ -61,12 +67,12 @@ public final class Daemon: Sendable {
     do {
       let shares = try OpenFileLimit.makeRoom(
         for: OpenFileNeeds(configuration, standsIn: options.standsIn), logger)
-      let storage = try Storage(configuration, metrics: metrics, logger: logger)
+      let storage = try Storage(configuration, surroundings, metrics: metrics, logger: logger)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
       let intake = try Intake(self, storage)
       let destinations = try Destinations(
         self, storage, intake, standInURL: standIn?.url, transfersMax: shares.transfers)
-      let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, logger))
+      let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, clock, logger))
       let listeners = try Listeners(
         self, storage, intake, destinations, replays: replays, standIn: standIn, files: shares)
 

@@ -57,7 +57,7 @@ final class Destinations: Sendable {
       name: "upstream", userAgent: userAgent, logger: daemon.logger, transfersMax: transfersMax)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
-      logger: daemon.logger)
+      clock: daemon.clock, logger: daemon.logger, system: daemon.surroundings.files)
     upstreamSubscription = try storage.log.subscribe(Self.upstreamName, origin: .oldest)
     clampGuard = ClampGuard(upstreamSubscription, clock: daemon.clock, logger: daemon.logger)
     upstream = UpstreamDestination(
@@ -66,10 +66,11 @@ final class Destinations: Sendable {
         minute: fixed.minute),
       subscription: upstreamSubscription, client: client, scheduler: client,
       keys: storage.apps, deadLetters: deadLetters, relay: storage.instanceID, metrics: daemon.metrics,
-      logger: daemon.logger, didBury: intake.didBury)
+      logger: daemon.logger, clock: daemon.clock, didBury: intake.didBury)
     factory = SinkFactory(
-      storage: storage, deadLetters: deadLetters, clock: clock, metrics: daemon.metrics, logger: logger,
-      userAgent: userAgent)
+      storage: storage, deadLetters: deadLetters, clock: clock, files: daemon.surroundings.files,
+      metrics: daemon.metrics,
+      logger: logger, userAgent: userAgent)
     removed = try RemovedSinkBook(directory: storage.directory, logger: logger)
     list = Mutex([upstream])
     try clearGivenUp()

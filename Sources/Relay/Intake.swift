@@ -29,7 +29,9 @@ final class Intake: Sendable {
     self.deduplication = deduplication
     ids = try IDKeeper.open(
       deduplication, maxIDs: ingest.dedupe.maxIDs, log: storage.log, directory: directory,
-      behindMax: min(64 << 20, daemon.configuration.log.maxSize / 4), clock: daemon.clock, logger: daemon.logger)
+      behindMax: min(64 << 20, daemon.configuration.log.maxSize / 4), disk: daemon.surroundings.disk,
+      clock: daemon.clock,
+      logger: daemon.logger)
     daemon.metrics.gauge("event_relay_ingest_remembered_ids", "Event ids by which duplicates are found.") {
       Double(deduplication.counts.ids)
     }

@@ -25,7 +25,8 @@ final class Listeners: Sendable {
     ingest = HTTPServer(
       senders,
       handler: IngestHandler(
-        log: storage.log, apps: storage.apps, clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
+        log: storage.log, apps: storage.apps, clock: daemon.clock,
+        clockTrust: ClockTrust(newestRecord: storage.log.newestRecordAtStart),
         gate: intake.gate, deduplication: intake.deduplication, limit: intake.limit, suppression: storage.suppression,
         metrics: daemon.metrics),
       logger: daemon.logger)

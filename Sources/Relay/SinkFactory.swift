@@ -3,6 +3,7 @@ import Configuration
 import DeadLetters
 import EventLog
 import Observability
+import Records
 import Sinks
 
 /// Makes configured sinks, each with its own view of the log.
@@ -10,6 +11,7 @@ struct SinkFactory: Sendable {
   let storage: Storage
   let deadLetters: DeadLetterStore
   let clock: WallClock
+  let files: FileSystem
   let metrics: MetricsRegistry
   let logger: Logger
   let userAgent: String
@@ -20,7 +22,7 @@ struct SinkFactory: Sendable {
     let context = SinkContext(
       name: sink.name, common: sink.common, subscription: try storage.log.subscribe(sink.name, origin: .newest),
       relay: storage.instanceID, deadLetters: deadLetters, isDiskLow: { storage.freeSpace.isLow },
-      clock: clock, metrics: metrics, logger: logger, userAgent: userAgent)
+      clock: clock, files: files, metrics: metrics, logger: logger, userAgent: userAgent)
     return SinkRegistry.make(sink, context)
   }
 }

@@ -16,14 +16,16 @@ final class Storage: Sendable {
 
   var instanceID: String { dataDirectory.instanceID }
 
-  init(_ configuration: RelayConfiguration, metrics: MetricsRegistry, logger: Logger) throws {
+  init(
+    _ configuration: RelayConfiguration, _ surroundings: Surroundings, metrics: MetricsRegistry, logger: Logger
+  ) throws {
     directory = configuration.dataDirectory
     dataDirectory = try DataDirectory.open(directory)
     log = try FileLog.open(
       directory: "\(directory)/log", positions: "\(directory)/positions", replays: "\(directory)/replays",
-      configuration: FileLogConfiguration(configuration.log), awaitsDestinations: true, logger: logger, metrics: metrics
-    )
-    let now = WallClock.system.now
+      configuration: FileLogConfiguration(configuration.log), awaitsDestinations: true, disk: surroundings.disk,
+      clock: surroundings.clock, logger: logger, metrics: metrics)
+    let now = surroundings.clock.now
     if let newest = log.newestRecordAtStart, newest > now {
       logger.warning(
         "the clock is before the newest event kept: no occurred_at is judged until it is past that",
@@ -31,10 +33,11 @@ final class Storage: Sendable {
     }
     apps = try AppRegistry(
       apps: configuration.apps.map(AppDefinition.init), mode: configuration.ingest.keys == .any ? .any : .listed,
-      storage: "\(directory)/keys", logger: logger)
-    audit = AuditTrail(directory: directory)
-    suppression = try SuppressionBook(directory: directory, logger: logger)
-    freeSpace = FreeSpace(path: directory, minimum: configuration.log.minFreeDisk)
+      storage: "\(directory)/keys", clock: surroundings.clock, logger: logger)
+    audit = AuditTrail(directory: directory, clock: surroundings.clock)
+    suppression = try SuppressionBook(
+      directory: directory, files: surroundings.files, clock: surroundings.clock, logger: logger)
+    freeSpace = FreeSpace(path: directory, minimum: configuration.log.minFreeDisk, disk: surroundings.disk)
   }
 
   /// Takes the limits of a log that is open: all but `durability` and `segment_size`.

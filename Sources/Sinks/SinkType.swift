@@ -3,6 +3,7 @@ import Configuration
 import DeadLetters
 import EventLog
 import Observability
+import Records
 
 /// A kind of place that events can be written to besides the upstream: how its sinks are configured and made.
 ///
@@ -37,6 +38,8 @@ public struct SinkContext: Sendable {
   /// Whether the disk has less left than must stay free; asked about once a second, off the cooperative pool.
   public var isDiskLow: @Sendable () -> Bool
   public var clock: WallClock
+  /// What a sink that writes files writes them through.
+  public var files: FileSystem
   public var metrics: MetricsRegistry
   public var logger: Logger
   /// What requests to others say they come from.
@@ -45,8 +48,8 @@ public struct SinkContext: Sendable {
   public init(
     name: String, common: RelayConfiguration.Sink.Common = RelayConfiguration.Sink.Common(),
     subscription: any Subscription, relay: String, deadLetters: DeadLetterStore,
-    isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, metrics: MetricsRegistry,
-    logger: Logger, userAgent: String = "event-relay"
+    isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, files: FileSystem = .system,
+    metrics: MetricsRegistry, logger: Logger, userAgent: String = "event-relay"
   ) {
     self.name = name
     self.common = common
@@ -55,6 +58,7 @@ public struct SinkContext: Sendable {
     self.deadLetters = deadLetters
     self.isDiskLow = isDiskLow
     self.clock = clock
+    self.files = files
     self.metrics = metrics
     self.logger = logger
     self.userAgent = userAgent

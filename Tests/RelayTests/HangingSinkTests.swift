@@ -41,10 +41,10 @@ private final class HangingScene: Sendable {
     let source = ConfigurationSource(
       file: file, environment: [:], sinkTypes: SinkRegistry.types, protocols: ProtocolFormat.all)
     let daemon = Daemon(configuration: try source.read().get(), options: .init(), environment: [:], source: source)
-    storage = try Storage(daemon.configuration, metrics: daemon.metrics, logger: .silent)
+    storage = try Storage(daemon.configuration, .system, metrics: daemon.metrics, logger: .silent)
     let intake = try Intake(daemon, storage)
     destinations = try Destinations(daemon, storage, intake, standInURL: nil, transfersMax: 8)
-    let desk = ReplayDesk(ReplayDesk.Room(storage, destinations, .silent))
+    let desk = ReplayDesk(ReplayDesk.Room(storage, destinations, daemon.clock, .silent))
     reloader = try Listeners(
       daemon, storage, intake, destinations, replays: desk, standIn: nil,
       files: OpenFileNeeds.Shares(connections: 16, transfers: 8, admin: 8)

@@ -10,7 +10,11 @@ enum CommandCatalog {
     .archiveList, .archiveVerify, .archiveCat,
     .logInspect,
     .logVerify,
+    .torture,
   ]
+
+  /// What the program starts itself with.
+  static let hidden: [Command] = [.tortureRelay]
 
   /// The commands of a group: `dead-letters`.
   static func group(_ name: String) -> [Command] { all.filter { $0.name.hasPrefix("\(name) ") } }
@@ -23,7 +27,9 @@ enum CommandCatalog {
   /// The command that a line names, and the words after it.
   static func find(_ words: [String]) throws(CommandFailure) -> Found {
     let first = words[0]
-    if let command = all.first(where: { $0.name == first }) { return .command(command, rest: words.dropFirst()) }
+    if let command = (all + hidden).first(where: { $0.name == first }) {
+      return .command(command, rest: words.dropFirst())
+    }
     let group = group(first)
     guard !group.isEmpty else {
       let names = all.map { String($0.name.prefix { $0 != " " }) }

@@ -5,7 +5,7 @@ enum StopSignals {
   /// Whether a line's command waits for signals; all others end at once, as programs do.
   static func isWaitedFor(by arguments: [String]) -> Bool {
     switch arguments.first {
-    case "run", "upstream", "replay": true
+    case "run", "upstream", "replay", "torture", "torture-relay": true
     case "dead-letters": arguments.dropFirst().first == "replay"
     default: false
     }

@@ -213,7 +213,7 @@ extension LogOpening {
 /// One line that names a damaged place and what went with it.
 func tellDamage(_ path: String, offset: Int, lost: Range<UInt64>, _ logger: Logger) {
   if lost.isEmpty {
-    logger.error("a part of the log is damaged; no event is missing", about: path, ["offset": .integer(offset)])
+    logger.error("a part of the log is damaged; it names no event", about: path, ["offset": .integer(offset)])
   } else {
     logger.error(
       "a record of the log is damaged: its events are lost", about: path,

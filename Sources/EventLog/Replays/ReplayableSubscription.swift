@@ -45,6 +45,10 @@ final class ReplayableSubscription: Subscription {
     lane.isReplayed ? queue.map { ($0.subscription, lane.counterpart) } : (main, lane)
   }
 
+  func mayHold(_ sequence: UInt64) -> Bool {
+    (queue?.subscription.pending.events ?? 0) > 0 || main.mayHold(sequence)
+  }
+
   func readyLanes() -> [Lane] {
     let lanes = main.readyLanes()
     guard let queue else { return lanes }

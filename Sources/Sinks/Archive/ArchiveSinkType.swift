@@ -20,7 +20,7 @@ public struct ArchiveSinkType: SinkType {
   public func make(_ options: ArchiveOptions, _ context: SinkContext) -> any Destination {
     ThreadedSink(
       name: context.name, type: name, subscription: context.subscription, logger: context.logger
-    ) { _ in ArchiveWorker(options, context) }
+    ) { _ in ArchiveWorker(options, context, system: context.files) }
   }
 }
 

@@ -20,7 +20,7 @@ public struct NDJSONSinkType: SinkType {
   public func make(_ options: NDJSONOptions, _ context: SinkContext) -> any Destination {
     ThreadedSink(
       name: context.name, type: name, subscription: context.subscription, logger: context.logger
-    ) { _ in NDJSONWorker(options, context) }
+    ) { _ in NDJSONWorker(options, context, system: context.files) }
   }
 }
 

@@ -31,7 +31,9 @@ extension NDJSONWorker {
       let files = LineFiles(app: entry.app, state: entry.state)
       for mark in entry.files {
         do throws(FileError) {
-          guard let found = try reopen(mark), policy.continues(found.path, entry.state, app: entry.app) else {
+          guard let found = try reopen(try markKeepingLines(mark)),
+            policy.continues(found.path, entry.state, app: entry.app)
+          else {
             continue
           }
           files.take(LineFile(found), end: policy.end(ofFileAt: entry.state.newest))
@@ -47,6 +49,12 @@ extension NDJSONWorker {
       if policy.pattern.namesApp { try? files.current?.close() }
       all[entry.app] = files
     }
+    do throws(FileError) {
+      try noteLaterFiles(position)
+    } catch {
+      throw .file(error)
+    }
+    if !written.isEmpty { needsCommit = true }
     files = all
   }
 
@@ -145,7 +153,7 @@ extension NDJSONWorker {
     for one in clean.sorted(by: { $0.lastUse < $1.lastUse }).prefix(over) { self.files?[one.app] = nil }
   }
 
-  private func note(_ message: StaticString, _ path: String, bytes: Int) {
+  func note(_ message: StaticString, _ path: String, bytes: Int) {
     logger.info(message, about: subscription.destination, ["path": .text(path), "bytes": .integer(bytes)])
   }
 

@@ -34,6 +34,8 @@ final class NDJSONWorker: SinkWorker {
 
   /// Each app's files, or those of all under no name; nil until the position was read.
   var files: [String: LineFiles]?
+  /// Events that stand in files already though the position says that they are owed: see NDJSONWorker+OlderPosition.
+  var written = NumberRanges()
   /// Counts batches.
   var turn = 0
   /// Something was acknowledged, or a file begun or left, since the last commit.

@@ -15,7 +15,9 @@ extension WebhookWorker {
     }
     // (It may have worked the last time, and what comes below not.)
     context.deadLetters.close(context.name)
-    try deadLetters { (store) throws(FileError) in try store.recover(context.name, mark: record.deadLetters) }
+    try deadLetters { (store) throws(FileError) in
+      try store.recover(context.name, mark: record.deadLetters, mayHold: context.subscription.mayHold)
+    }
     state = record.trying.map { WebhookState(restored: $0, now: now, wallNow: clock.now) } ?? WebhookState()
     lastError = state.notice?.detail
     if let batch = record.batch, !(try takeUp(batch)) {

@@ -1,0 +1,36 @@
+/// Numbers, kept as the ranges they make.
+struct NumberRanges: Sendable, Equatable {
+  private(set) var ranges: [ClosedRange<UInt64>] = []
+
+  var isEmpty: Bool { ranges.isEmpty }
+
+  /// Adds numbers, in any order.
+  mutating func add(_ numbers: [UInt64]) {
+    var all = ranges
+    for number in numbers {
+      if let last = all.last, number > 0, last.upperBound == number - 1 {
+        all[all.count - 1] = last.lowerBound...number
+      } else {
+        all.append(number...number)
+      }
+    }
+    all.sort { $0.lowerBound < $1.lowerBound }
+    ranges = []
+    for range in all {
+      if let last = ranges.last, range.lowerBound <= last.upperBound || range.lowerBound - 1 == last.upperBound {
+        ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        ranges.append(range)
+      }
+    }
+  }
+
+  func contains(_ number: UInt64) -> Bool {
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
+    }
+    return low < ranges.count && ranges[low].contains(number)
+  }
+}

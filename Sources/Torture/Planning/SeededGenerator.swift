@@ -1,0 +1,19 @@
+/// Random numbers that one seed gives again and again (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Self.mixed(state)
+  }
+
+  /// A number's bits, well shaken: what looks random and is the same each time.
+  static func mixed(_ number: UInt64) -> UInt64 {
+    var bits = number
+    bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
+    return bits ^ bits >> 31
+  }
+}
