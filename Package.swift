@@ -1,10 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// `Deploy/fuzz` sets it: everything is then built for libFuzzer, with counters at every edge and AddressSanitizer.
+let isFuzzing = Context.environment["EVENT_RELAY_FUZZ"] == "1"
+let fuzzSwift: [SwiftSetting] = [.unsafeFlags(["-enable-testing", "-sanitize=fuzzer,address"])]
+let fuzzC = ["-fsanitize=fuzzer-no-link,address", "-fno-omit-frame-pointer"]
+
 // What every Swift target is built with: the Swift 6 language mode, and no warning gets by.
-let swiftSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
-let cSettings: [CSetting] = [.treatAllWarnings(as: .error)]
-let cxxSettings: [CXXSetting] = [.treatAllWarnings(as: .error)]
+let swiftSettings: [SwiftSetting] =
+  [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)] + (isFuzzing ? fuzzSwift : [])
+let cSettings: [CSetting] = [.treatAllWarnings(as: .error)] + (isFuzzing ? [.unsafeFlags(fuzzC)] : [])
+let cxxSettings: [CXXSetting] = [.treatAllWarnings(as: .error)] + (isFuzzing ? [.unsafeFlags(fuzzC)] : [])
 
 /// A library of ours: one room of the house, with the rooms it may enter.
 func room(_ name: String, _ uses: [Target.Dependency] = [], pages: [String] = []) -> Target {
@@ -26,6 +32,24 @@ func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
 func tests(_ room: String, _ uses: [Target.Dependency] = []) -> Target {
   .testTarget(
     name: "\(room)Tests", dependencies: [.byName(name: room), "TestSupport"] + uses, swiftSettings: swiftSettings)
+}
+
+/// The fuzz targets: a test runs each over its corpus, and a build for libFuzzer makes an executable of them.
+func fuzzTarget() -> Target {
+  let rooms: [Target.Dependency] = [
+    "Archive", "Clocks", "Configuration", "CSimdjson", "CZlib", "Dedupe", "Dialects", "EventLog", "EventsAPI",
+    "HTTPServer", "JSON", "Observability", "Records", "Relay", "Replay", "Sinks", "StandIn", "TestSupport",
+  ]
+  guard isFuzzing else {
+    return .testTarget(
+      name: "FuzzTests", dependencies: rooms, path: "Tests/Fuzz", exclude: ["Corpus", "Dictionaries", "Runner"],
+      swiftSettings: swiftSettings)
+  }
+  return .executableTarget(
+    name: "fuzz", dependencies: rooms, path: "Tests/Fuzz", exclude: ["Corpus", "Dictionaries", "Tests"],
+    swiftSettings: swiftSettings,
+    // (The linker's usual choice can't export what AddressSanitizer brings.)
+    linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])])
 }
 
 let package = Package(
@@ -134,6 +158,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: ["TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "Records", "event-relay"],
       swiftSettings: swiftSettings),
+    fuzzTarget(),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -6,6 +6,10 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+  /// Whether anything can have happened then, by a clock however wrong: within 285,000 years of 1970. What lies further off is
+  /// no time, and adding to it may overflow.
+  public var isPlausible: Bool { milliseconds.magnitude <= 1 << 53 }
+
   public static func < (one: Timestamp, other: Timestamp) -> Bool { one.milliseconds < other.milliseconds }
 
   public static func + (moment: Timestamp, delay: Duration) -> Timestamp {
@@ -47,6 +51,9 @@ extension Timestamp: CustomStringConvertible {
   }
 
   /// Appends the moment as ISO 8601 in UTC with milliseconds, 24 bytes for the years 0000–9999.
+  ///
+  /// Years before and after have a sign and as many digits as they need, at least four: `-0001`, `+10000`. A zone carries a
+  /// sender's `0000-01-01T00:00:00+01:00` there.
   public func write(to out: inout [UInt8]) {
     let date = calendarDate
     func digits(_ value: Int, _ count: Int) {
@@ -57,7 +64,9 @@ extension Timestamp: CustomStringConvertible {
         divisor /= 10
       }
     }
-    digits(date.year, 4)
+    if !(0...9999).contains(date.year) { out.append(UInt8(ascii: date.year < 0 ? "-" : "+")) }
+    let year = date.year.magnitude
+    digits(Int(year), max(4, String(year).utf8.count))
     out.append(UInt8(ascii: "-"))
     digits(date.month, 2)
     out.append(UInt8(ascii: "-"))

@@ -7,14 +7,12 @@ import Clocks
 /// or `±hh`. Seconds may be left out; second 60 is the next minute's first; a fraction has any number of digits after a
 /// point or a comma, those past the milliseconds are cut. A date that doesn't exist is none, and neither is hour 24.
 public enum OccurredAt {
-  /// Bytes of the longest text that is looked at once it is unescaped.
-  static let textLengthMax = 128
-
   static func parse(_ token: event_token, in body: UnsafeRawPointer) -> Timestamp? {
     if !token.is_escaped {
       return parse(UnsafeRawBufferPointer(start: token.content(in: body), count: token.contentCount))
     }
-    return token.withUnescaped(in: body, capacity: textLengthMax) { bytes in bytes.flatMap { parse($0) } }
+    // (A fraction may have any number of digits, and so may one that is spelled in escapes. No text grows by being unescaped.)
+    return token.withUnescaped(in: body, capacity: token.contentCount) { bytes in bytes.flatMap { parse($0) } }
   }
 
   /// The moment that the whole text names; nil when it names none.

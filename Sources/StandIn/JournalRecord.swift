@@ -107,7 +107,11 @@ extension Timestamp {
   fileprivate init?(written text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 24 else { return nil }
-    func digits(_ range: Range<Int>) -> Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
+    func digits(_ range: Range<Int>) -> Int? {
+      // (A sign would pass for a digit.)
+      let text = bytes[range]
+      return text.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(decoding: text, as: UTF8.self)) : nil
+    }
     guard let year = digits(0..<4), let month = digits(5..<7), let day = digits(8..<10), let hour = digits(11..<13),
       let minute = digits(14..<16), let second = digits(17..<19), let millisecond = digits(20..<23),
       (1...12).contains(month), (1...31).contains(day)

@@ -133,9 +133,9 @@ struct FormatTests {
   func positions() throws {
     var record = PositionRecord(destination: "upstream", mode: .apps, through: 900)
     record.lanes = [
-      "ios": LaneMarks(low: 3, above: IntervalSet([5...6, 9...UInt64.max - 1])!), "a\"\n": LaneMarks(low: 0),
+      "ios": LaneMarks(low: 3, above: IntervalSet([5...6, 9...1 << 62])!), "a\"\n": LaneMarks(low: 0),
     ]
-    record.settled = Tally([.delivered: 7, .tooLarge: 1, .droppedLogFull: UInt64.max / 2])
+    record.settled = Tally([.delivered: 7, .tooLarge: 1, .droppedLogFull: 1 << 61])
     record.acceptedBase = -5
     record.logAccepted = 12
     record.countersSince = Timestamp(milliseconds: 77)

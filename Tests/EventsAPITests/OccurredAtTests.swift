@@ -54,6 +54,14 @@ struct OccurredAtTests {
     ])
   func unreadable(_ text: String) { #expect(parse(text) == nil) }
 
+  @Test("is read at any length, spelled in escapes or not", arguments: [1, 107, 108, 109, 300, 2000])
+  func long(_ digits: Int) {
+    let fraction = String(repeating: "7", count: digits)
+    for zone in ["Z", #"\u005a"#] {
+      #expect(EventText().with("occurred_at", #""2026-10-23T12:04:31.\#(fraction)\#(zone)""#).code == nil)
+    }
+  }
+
   @Test("is read where its text is cut anywhere, without looking past its end")
   func truncated() {
     let text = Array("2026-10-23T12:00:00.123+03:00".utf8)

@@ -28,12 +28,12 @@ struct IDRecord: Sendable, Equatable {
     self.at = at
   }
 
-  /// Reads a record; nil when its checksum is wrong: it was torn, or damaged.
+  /// Reads a record; nil when its checksum is wrong, or its time is none: it was torn, or damaged.
   init?(_ bytes: UnsafeRawPointer) {
     func number(_ at: Int) -> UInt64 { UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)) }
     let head = number(0)
     guard UInt32(truncatingIfNeeded: head) == platform_crc32c(0, bytes + 4, Self.size - 4),
-      let kind = Kind(rawValue: UInt32(head >> 32))
+      let kind = Kind(rawValue: UInt32(head >> 32)), Timestamp(milliseconds: Int64(bitPattern: number(48))).isPlausible
     else { return nil }
     self.init(
       kind, EventKey(app: number(8), idHigh: number(16), idLow: number(24)), sequence: number(32), body: number(40),

@@ -44,6 +44,12 @@ struct DirectoryEntry: Equatable {
     Timestamp(milliseconds: segment.createdAt.milliseconds + Int64(receivedDelta))
   }
 
+  /// Whether a frame can lie there, in a segment whose footer begins at an offset, with numbers that its app's share has.
+  func isPlausible(in segment: Segment, of share: SegmentShare, footerOffset: Int) -> Bool {
+    offset >= SegmentHeader.size && end <= footerOffset && length <= FrameHeader.lengthMax && events > 0
+      && first(in: segment) >= share.first && last(in: segment) <= share.last
+  }
+
   func write(to start: UnsafeMutableRawPointer) {
     start.put(offset8, 0)
     start.put(length8, 4)

@@ -111,12 +111,29 @@ struct FrameHeader: Equatable {
     dialect = start.number(71)
   }
 
-  /// Whether the lengths agree with each other.
+  /// Whether the lengths agree with each other, and the numbers with what a log may hold.
   private var isSane: Bool {
     length <= Self.lengthMax && appLength <= Self.appLengthMax
       && length == aligned(Self.size + appLength + payloadLength)
       && indexLength == eventCount * EventIndex.encodedSize && eventCount <= DirectoryEntry.eventsMax
-      && (isMark ? eventCount == 0 : eventCount > 0)
+      && (isMark ? eventCount == 0 : eventCount > 0) && kind <= EventKind.identify.rawValue
+      && Plausible.isSequence(firstSequence) && receivedAt.isPlausible
+  }
+
+  /// Whether the events' lengths add up to what the header says, and their members stand in them: for a frame whose checksums
+  /// hold, before anybody goes where they say.
+  func eventsFit(_ start: UnsafeRawPointer) -> Bool {
+    var total = max(0, eventCount - 1)
+    var entry = start + indexOffset
+    for _ in 0..<eventCount {
+      let packed: UInt64 = entry.number(32)
+      let mask: UInt64 = 1 << 21 - 1
+      let length = packed & mask
+      if packed >> 21 & mask > length || packed >> 42 & mask > length { return false }
+      total += Int(length)
+      entry += EventIndex.encodedSize
+    }
+    return total == eventsLength
   }
 
   init(

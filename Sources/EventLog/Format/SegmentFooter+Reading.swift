@@ -18,6 +18,12 @@ extension SegmentFooter {
       start.put(Self.checksum(UnsafeRawPointer(start)), 12)
     }
 
+    /// Whether the footer lies where one can in a file of so many bytes.
+    func fits(_ fileSize: Int) -> Bool {
+      footerOffset >= SegmentHeader.size && footerOffset <= fileSize - trailerSize
+        && footerLength <= fileSize - trailerSize - footerOffset
+    }
+
     private static func checksum(_ start: UnsafeRawPointer) -> UInt32 {
       crc32c(start + 16, trailerSize - 16, from: crc32c(start, 12))
     }
@@ -57,13 +63,34 @@ extension SegmentFooter {
         == crc32c(bytes.baseAddress! + 16, bytes.count - 16, from: crc32c(bytes.baseAddress!, 12))
     }
     guard isWhole, head.number(16, as: UInt64.self) == trailer.life else { return nil }
-    return bytes.withUnsafeBytes { bytes in
+    let footer = bytes.withUnsafeBytes { bytes in
       let start = bytes.baseAddress!
       return SegmentFooter(
         life: trailer.life, firstSequence: start.number(24), endSequence: start.number(32),
-        dataEnd: Int(start.number(40, as: UInt64.self)), offset: trailer.footerOffset,
+        dataEnd: Int(clamping: start.number(40, as: UInt64.self)), offset: trailer.footerOffset,
         rows: (0..<rowCount).map { row(start + headSize + $0 * rowSize, names) },
         createdAt: Timestamp(milliseconds: start.number(56)))
+    }
+    return footer.isPlausible(trailer) ? footer : nil
+  }
+
+  private func isPlausible(_ trailer: Trailer) -> Bool {
+    guard Plausible.isSequence(endSequence), firstSequence <= endSequence,
+      endSequence - firstSequence <= Plausible.spanMax, createdAt.isPlausible,
+      (SegmentHeader.size...trailer.footerOffset).contains(dataEnd)
+    else { return false }
+    // The first row is all apps together, and has what the others have.
+    guard let all = rows.first, all.kind == .all, rows.dropFirst().allSatisfy({ $0.kind != .all }),
+      rows.dropFirst().reduce(0, { $0 + $1.share.frames }) == all.share.frames,
+      rows.dropFirst().reduce(0, { $0 + $1.share.events }) == all.share.events
+    else { return false }
+    return rows.allSatisfy { row in
+      let share = row.share
+      guard share.frames > 0 else { return true }
+      return share.frames <= share.events && share.first >= firstSequence && share.first <= share.last
+        && share.last < endSequence && UInt64(share.events) <= share.last - share.first + 1
+        && share.listOffset + Self.listSize(share.frames) <= trailer.footerLength
+        && share.receivedAt.isPlausible && share.occurredAt.isPlausible
     }
   }
 
@@ -87,7 +114,8 @@ extension SegmentFooter {
 
   /// Reads one chunk of a list into `entries`; false when it is damaged.
   static func readChunk(
-    _ chunk: Int, of share: SegmentShare, footerOffset: Int, _ file: any DiskFile, into entries: inout [DirectoryEntry]
+    _ chunk: Int, of share: SegmentShare, in segment: Segment, footerOffset: Int, _ file: any DiskFile,
+    into entries: inout [DirectoryEntry]
   ) throws(DiskError) -> Bool {
     let count = min(chunkEntries, share.frames - chunk * chunkEntries)
     entries.removeAll(keepingCapacity: true)
@@ -101,7 +129,7 @@ extension SegmentFooter {
         let start = UnsafeRawPointer(bytes.baseAddress!)
         guard read == bytes.count, start.number(size, as: UInt32.self) == crc32c(start, size) else { return }
         for i in 0..<count { entries.append(DirectoryEntry(start + i * DirectoryEntry.size)) }
-        result = .success(true)
+        result = .success(entries.allSatisfy { $0.isPlausible(in: segment, of: share, footerOffset: footerOffset) })
       } catch {
         result = .failure(error)
       }

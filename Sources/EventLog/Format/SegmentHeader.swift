@@ -53,12 +53,16 @@ struct SegmentHeader: Equatable {
     else { return .broken }
     let version = start.number(8, as: UInt16.self)
     guard version <= Self.version else { return .newer(version: Int(version)) }
-    return .header(
-      SegmentHeader(
-        life: start.number(16), number: start.number(24), firstSequence: start.number(32),
-        previousEnd: start.number(40), acceptedBefore: start.number(48),
-        createdAt: Timestamp(milliseconds: start.number(56)), isRewritten: start.number(64, as: UInt16.self) & 1 != 0,
-        holdsReplays: start.number(64, as: UInt16.self) & 2 != 0))
+    let header = SegmentHeader(
+      life: start.number(16), number: start.number(24), firstSequence: start.number(32),
+      previousEnd: start.number(40), acceptedBefore: start.number(48),
+      createdAt: Timestamp(milliseconds: start.number(56)), isRewritten: start.number(64, as: UInt16.self) & 1 != 0,
+      holdsReplays: start.number(64, as: UInt16.self) & 2 != 0)
+    return header.isPlausible ? .header(header) : .broken
+  }
+
+  private var isPlausible: Bool {
+    [number, firstSequence, previousEnd, acceptedBefore].allSatisfy(Plausible.isSequence) && createdAt.isPlausible
   }
 }
 

@@ -130,7 +130,7 @@ public struct LogInspection {
     for share in segment.shares where share.frames > 0 {
       for chunk in 0...(share.frames - 1) / SegmentFooter.chunkEntries {
         let isWhole = try? SegmentFooter.readChunk(
-          chunk, of: share, footerOffset: segment.footerOffset, found.file, into: &entries)
+          chunk, of: share, in: segment, footerOffset: segment.footerOffset, found.file, into: &entries)
         if isWhole != true {
           let offset = segment.footerOffset + share.listOffset + chunk * SegmentFooter.chunkSize
           addDamage(name, offset, SegmentFooter.chunkSize, "a part of the directory")

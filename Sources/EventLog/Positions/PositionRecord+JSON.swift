@@ -67,22 +67,21 @@ extension PositionRecord {
     guard json["destination"]?.string == destination, let mode = json["mode"]?.string.flatMap(Mode.init(rawValue:)),
       let through: UInt64 = json["through"]?.integer(), let logAccepted: UInt64 = json["log_accepted"]?.integer(),
       let base: Int64 = json["accepted_base"]?.integer(), let counts = json["settled"]?.members,
-      let lanes = json["lanes"]?.array
+      let lanes = json["lanes"]?.array, Plausible.isSequence(through), Plausible.isSequence(logAccepted),
+      Plausible.isSequence(base.magnitude), let settled = Tally(counts)
     else { return nil }
     self.init(destination: destination, mode: mode, through: through)
-    for count in counts {
-      guard let outcome = Outcome(rawValue: count.key), let number: UInt64 = count.value.integer() else { return nil }
-      settled.add(outcome, number)
-    }
+    self.settled = settled
     for lane in lanes {
       guard let app = lane["app"]?.string, let low: UInt64 = lane["low"]?.integer(),
-        let above = lane["above"]?.array.flatMap(Self.intervals)
+        Plausible.isSequence(low), let above = lane["above"]?.array.flatMap(Self.intervals)
       else { return nil }
       self.lanes[app] = LaneMarks(low: low, above: above)
     }
     self.logAccepted = logAccepted
     acceptedBase = base
     countersSince = json["counters_since"]?.integer().map(Timestamp.init(milliseconds:))
+    guard countersSince?.isPlausible ?? true else { return nil }
     attachment = json["attachment"]
     replays = json["replays"]
   }
@@ -91,7 +90,7 @@ extension PositionRecord {
     var ranges: [ClosedRange<UInt64>] = []
     for pair in list {
       guard let pair = pair.array, pair.count == 2, let lower: UInt64 = pair[0].integer(),
-        let upper: UInt64 = pair[1].integer(), lower <= upper
+        let upper: UInt64 = pair[1].integer(), lower <= upper, Plausible.isSequence(upper)
       else { return nil }
       ranges.append(lower...upper)
     }

@@ -14,7 +14,8 @@ enum RetainedMark {
     let path = "\(directory)/\(fileName)"
     guard let bytes = try? disk.readWhole(path, limit: 4096) else { return 0 }
     guard let json = try? JSONValue(parsing: bytes), json["format"]?.string == format,
-      json["version"]?.integer() == version, let through: UInt64 = json["through"]?.integer()
+      json["version"]?.integer() == version, let through: UInt64 = json["through"]?.integer(),
+      Plausible.isSequence(through)
     else {
       logger.warning("the note of what is only kept for replay can't be read and is left aside", about: path)
       return 0

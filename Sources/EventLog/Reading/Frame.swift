@@ -6,7 +6,8 @@ struct Frame {
   init?(_ entry: DirectoryEntry, _ segment: Segment, _ start: UnsafeMutableRawPointer) {
     guard case .header(let header) = FrameHeader.read(start, available: entry.length, life: segment.life),
       header.length == entry.length, header.firstSequence == entry.first(in: segment), header.eventCount == entry.count,
-      crc32c(UnsafeRawPointer(start) + header.payloadOffset, header.payloadLength) == header.payloadCRC
+      crc32c(UnsafeRawPointer(start) + header.payloadOffset, header.payloadLength) == header.payloadCRC,
+      header.eventsFit(UnsafeRawPointer(start))
     else { return nil }
     self.header = header
     self.start = start

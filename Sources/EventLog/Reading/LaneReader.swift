@@ -166,8 +166,8 @@ final class LaneReader {
     }
     var offset = base + header.eventsOffset
     // (Of events that are sent again it begins with the numbers they first had.)
-    let envelopeStart = offset - header.envelopeLength + (holdsReplays ? 8 * header.eventCount : 0)
-    let envelope = envelopeStart..<max(envelopeStart, offset)
+    let envelopeStart = min(offset, offset - header.envelopeLength + (holdsReplays ? 8 * header.eventCount : 0))
+    let envelope = envelopeStart..<offset
     var index = UnsafeRawPointer(frame.start) + header.indexOffset
     var appIndex = -1
     for i in 0..<header.eventCount {

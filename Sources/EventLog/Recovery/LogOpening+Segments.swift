@@ -24,7 +24,8 @@ extension LogOpening {
       tail.baseAddress.map { SegmentFooter.Trailer.read($0) }
     }
     switch tail {
-    case .trailer(let trailer): if found.header?.life ?? trailer.life == trailer.life { found.trailer = trailer }
+    case .trailer(let trailer):
+      if found.header?.life ?? trailer.life == trailer.life, trailer.fits(found.size) { found.trailer = trailer }
     case .newer(let version): if found.header != nil { throw SegmentScan.newer(path, version) }
     case .some(.none), nil: break
     }

@@ -47,7 +47,9 @@ struct SegmentRecovery {
         pending.append(item)
       }
     }
-    settleTail(knownEnd: knownEnd, floor: floor)
+    // (What is so far off is no segment's end: the next one's header has it wrong.)
+    let isEnd = knownEnd.map { $0 <= header.firstSequence + Plausible.spanMax } ?? false
+    settleTail(knownEnd: isEnd ? knownEnd : nil, floor: floor)
   }
 
   private mutating func keep(_ frame: FrameHeader, _ offset: Int, _ app: String, _ occurredAt: TimeRange) {

@@ -16,12 +16,14 @@ struct SegmentScan {
   let life: UInt64
   let path: String
   private var offset = SegmentHeader.size
+  private let firstSequence: UInt64
   private var nextSequence: UInt64
 
   init(_ file: any DiskFile, end: Int, life: UInt64, firstSequence: UInt64) {
     window = ScanWindow(file, end: end)
     self.life = life
     path = file.path
+    self.firstSequence = firstSequence
     nextSequence = firstSequence
   }
 
@@ -70,14 +72,15 @@ struct SegmentScan {
     case .otherLife, .short: return .broken(isOfThisLife: false)
     case .broken(let isOfThisLife): return .broken(isOfThisLife: isOfThisLife)
     case .header(let header):
-      guard header.firstSequence >= nextSequence, header.firstSequence - nextSequence <= UInt64(UInt32.max) / 2 else {
+      guard header.firstSequence >= nextSequence, header.endSequence - firstSequence <= Plausible.spanMax else {
         return .broken(isOfThisLife: false)
       }
       let bytes = window.bytes(at: offset, header.length)
       guard let start = bytes.baseAddress, bytes.count >= header.length else { return .broken(isOfThisLife: true) }
       let app = String(
         decoding: UnsafeRawBufferPointer(start: start + FrameHeader.size, count: header.appLength), as: UTF8.self)
-      guard crc32c(start + header.payloadOffset, header.payloadLength) == header.payloadCRC else {
+      guard crc32c(start + header.payloadOffset, header.payloadLength) == header.payloadCRC, header.eventsFit(start)
+      else {
         return .brokenPayload(header, app: app)
       }
       var occurredAt = TimeRange()

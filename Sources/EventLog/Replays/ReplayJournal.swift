@@ -47,14 +47,11 @@ struct ReplayJournal: Equatable {
   init() {}
 
   init?(_ json: JSONValue) {
-    guard let counts = json["put_back"]?.members else { return nil }
-    for count in counts {
-      guard let outcome = Outcome(rawValue: count.key), let number: UInt64 = count.value.integer() else { return nil }
-      putBack.add(outcome, number)
-    }
+    guard let counts = json["put_back"]?.members, let putBack = Tally(counts) else { return nil }
+    self.putBack = putBack
     guard let intent = json["intent"] else { return }
     guard let next: UInt64 = intent["next"]?.integer(), let count: Int = intent["count"]?.integer(),
-      let note = intent["note"]
+      let note = intent["note"], Plausible.isSequence(next), count >= 0
     else { return nil }
     self.intent = Intent(next: next, count: count, note: note)
   }

@@ -116,7 +116,8 @@ final class SegmentCatalog: @unchecked Sendable {
       throw error
     }
     let isWhole = try asLogError { () throws(DiskError) in
-      try SegmentFooter.readChunk(chunk, of: share, footerOffset: segment.footerOffset, file, into: &entries)
+      try SegmentFooter.readChunk(
+        chunk, of: share, in: segment, footerOffset: segment.footerOffset, file, into: &entries)
     }
     // (Then what lies under its name is another one.)
     if monitor.withLock({ segment.isRemoved }) { throw LogError.segmentRemoved }

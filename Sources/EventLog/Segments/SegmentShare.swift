@@ -30,6 +30,8 @@ struct TimeRange: Equatable {
   var latest = Timestamp(milliseconds: .min)
 
   var isEmpty: Bool { earliest > latest }
+  /// Empty, or times that can be.
+  var isPlausible: Bool { isEmpty || earliest.isPlausible && latest.isPlausible }
 
   mutating func include(_ moment: Timestamp) {
     if moment < earliest { earliest = moment }
