@@ -30,7 +30,11 @@ func tests(_ room: String, _ uses: [Target.Dependency] = []) -> Target {
 
 let package = Package(
   name: "EventRelay",
-  products: [.executable(name: "event-relay", targets: ["event-relay"])],
+  products: [
+    .executable(name: "event-relay", targets: ["event-relay"]),
+    // For tests alone: what stands between the relay and the disk when power is cut.
+    .library(name: "PowerLossShim", type: .dynamic, targets: ["PowerLossShim"]),
+  ],
   targets: [
     // System libraries.
     system("Libmicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
@@ -113,6 +117,9 @@ let package = Package(
       dependencies: [
         "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
       ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
+    .target(name: "PowerLossShim", path: "Tests/PowerLossShim", cSettings: cSettings),
+    .target(name: "PowerLoss", path: "Tests/PowerLoss", swiftSettings: swiftSettings),
+    tests("PowerLoss"),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"), tests("Dialects"),
     tests("HTTPServer", ["CZlib"]),
@@ -122,7 +129,8 @@ let package = Package(
     tests("Replay", ["EventLog", "DeadLetters"]), tests("StandIn"), tests("Relay"),
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "event-relay"], swiftSettings: swiftSettings),
+      name: "EndToEndTests", dependencies: ["TestSupport", "JSON", "PowerLoss", "event-relay"],
+      swiftSettings: swiftSettings),
   ],
   cxxLanguageStandard: .cxx17
 )

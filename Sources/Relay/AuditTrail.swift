@@ -1,20 +1,27 @@
 import Clocks
 import Glibc
 import JSON
+import Records
 import Synchronization
 
 /// Leaves a line in `data_dir/audit.ndjson` for every change that an operator makes.
 final class AuditTrail: Sendable {
-  private let path: String
-  private let clock: WallClock
-  private let lock = Mutex(())
+  /// Bytes at the end in which what a crash tore is looked for: more than a line has.
+  private static let tailBytesMax = 1 << 20
 
-  init(directory: String, clock: WallClock = .system) {
+  private let path: String
+  private let files: FileSystem
+  private let clock: WallClock
+  /// Whether the file is known to be durable under its name, and to end with a whole line.
+  private let isSound = Mutex(false)
+
+  init(directory: String, files: FileSystem = .system, clock: WallClock = .system) {
     path = "\(directory)/audit.ndjson"
+    self.files = files
     self.clock = clock
   }
 
-  /// Writes the line and syncs it.
+  /// Writes the line and syncs it; with the first one of a process the file's name too.
   /// - Throws: ``RelayError`` when it can't be written: then the change must not be made.
   func record(_ action: String, by actor: String, _ details: JSONValue = [:]) throws(RelayError) {
     let line =
@@ -22,17 +29,47 @@ final class AuditTrail: Sendable {
         .init("at", .string(clock.now.description)), .init("action", .string(action)), .init("by", .string(actor)),
         .init("details", details),
       ]).utf8 + [UInt8(ascii: "\n")]
-    let failure = lock.withLock { _ -> Int32? in
-      let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else { return errno }
-      defer { close(descriptor) }
-      guard write(descriptor, line, line.count) == line.count, fdatasync(descriptor) == 0 else { return errno }
-      return nil
+    let failure = isSound.withLock { isSound -> FileError? in
+      do throws(FileError) {
+        try append(line, isSound: isSound)
+        isSound = true
+        return nil
+      } catch {
+        // Whatever is behind the last whole line is cut off before the next one.
+        isSound = false
+        return error
+      }
     }
     if let failure {
-      throw RelayError(
-        "cannot write the audit line to \(path): \(String(cString: strerror(failure))); nothing was changed")
+      throw RelayError("cannot write the audit line: \(failure); nothing was changed")
     }
+  }
+
+  private func append(_ line: [UInt8], isSound: Bool) throws(FileError) {
+    let descriptor = try files.call(.open, path) { open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
+    defer { close(descriptor) }
+    if !isSound { try cutTornLine(descriptor) }
+    var written = 0
+    while written < line.count {
+      written += try files.call(.write, path) { () -> Int in
+        line.withUnsafeBytes { write(descriptor, $0.baseAddress! + written, line.count - written) }
+      }
+    }
+    try files.call(.sync, path) { fdatasync(descriptor) }
+    if !isSound { try files.syncDirectory(FileSystem.parent(of: path)) }
+  }
+
+  /// Cuts off what is behind the last line's end: a write that never ended, and of which nobody was told.
+  private func cutTornLine(_ descriptor: Int32) throws(FileError) {
+    let length = try files.facts(of: descriptor, path: path).length
+    let start = max(0, length - Self.tailBytesMax)
+    var tail = [UInt8](repeating: 0, count: length - start)
+    let count = try files.call(.read, path) { pread(descriptor, &tail, tail.count, off_t(start)) }
+    tail.removeLast(tail.count - count)
+    let end = tail.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    // What is longer than any line of ours is left alone.
+    guard end < tail.count, end > 0 || start == 0 else { return }
+    try files.call(.cut, path) { ftruncate(descriptor, off_t(start + end)) }
   }
 }
 
