@@ -54,7 +54,11 @@ func fuzzTarget() -> Target {
 
 let package = Package(
   name: "EventRelay",
-  products: [.executable(name: "event-relay", targets: ["event-relay"])],
+  products: [
+    .executable(name: "event-relay", targets: ["event-relay"]),
+    // For tests alone: what stands between the relay and the disk when power is cut.
+    .library(name: "PowerLossShim", type: .dynamic, targets: ["PowerLossShim"]),
+  ],
   targets: [
     // System libraries.
     system("Libmicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
@@ -143,6 +147,9 @@ let package = Package(
       dependencies: [
         "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
       ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
+    .target(name: "PowerLossShim", path: "Tests/PowerLossShim", cSettings: cSettings),
+    .target(name: "PowerLoss", path: "Tests/PowerLoss", swiftSettings: swiftSettings),
+    tests("PowerLoss"),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"), tests("Dialects"),
     .testTarget(
@@ -156,7 +163,7 @@ let package = Package(
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "Records", "event-relay"],
+      dependencies: ["TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "PowerLoss", "Records", "event-relay"],
       swiftSettings: swiftSettings),
     fuzzTarget(),
   ],

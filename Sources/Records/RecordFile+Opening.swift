@@ -72,7 +72,9 @@ extension RecordFile {
     }
     guard facts.length > mark.length else { return .marked(file, cut: 0) }
     // An empty mark's hash says nothing.
-    if mark.length == 0, try !beginsLikeRecords(descriptor, path, system) { return .changed }
+    if mark.length == 0, try !isUnsynced(descriptor, path, isBornThen: mark.born != 0 && born != 0, system) {
+      return .changed
+    }
     try file.cutToMark()
     return .marked(file, cut: facts.length - mark.length)
   }
@@ -138,12 +140,24 @@ extension RecordFile {
     return descriptor
   }
 
-  private static func beginsLikeRecords(
-    _ descriptor: Int32, _ path: String, _ system: FileSystem
+  /// Whether what a file of an empty mark holds is what was appended and not synced: records, or what a cut of power left of
+  /// them.
+  ///
+  /// That may begin with zeros or garbage, since sectors reach the disk in any order. Text of another kind somebody else wrote.
+  private static func isUnsynced(
+    _ descriptor: Int32, _ path: String, isBornThen: Bool, _ system: FileSystem
   ) throws(FileError) -> Bool {
     var bytes = [UInt8](repeating: 0, count: RecordLines.opening.count)
     let count = try system.call(.read, path) { pread(descriptor, &bytes, bytes.count, 0) }
-    return bytes[..<count] == RecordLines.opening[..<count]
+    if bytes[..<count] == RecordLines.opening[..<count] { return true }
+    return isBornThen && bytes[..<count].contains { !isText($0) }
+  }
+
+  private static func isText(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: " ")...UInt8(ascii: "~"), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): true
+    default: false
+    }
   }
 
   /// The name of a path's n-th file: `a/12.ndjson`, `a/12.1.ndjson`, `a/12.2.ndjson` …; before `.gz` too, and behind a

@@ -91,4 +91,13 @@ import Testing
       #expect(empty.code == 1 && empty.err.contains("there is no log in \(directory.path)"))
     }
   }
+
+  @Test func `A log whose segments are all taken back is an empty one`() async {
+    mkdir(directory.file("log"), 0o700)
+    _ = directory.write("log/spare-000000000007.log", "")
+    for command in ["inspect", "verify"] {
+      let result = await run("log", command, directory.path)
+      #expect(result.code == 0, "\(result.out)\(result.err)")
+    }
+  }
 }

@@ -29,6 +29,24 @@ extension EndToEnd {
       try await expectWell(directory)
     }
 
+    @Test("misses a log's segments where events wait, and not where every one is settled", arguments: [true, false])
+    func withoutSegments(areSettled: Bool) async throws {
+      let upstream = try ScriptedUpstream { _ in areSettled ? .accept() : .error(503, "server_error") }
+      var settings = settings(upstream)
+      settings.grace = "100ms"
+      let relay = try await RelayProcess(directory, settings)
+      try await relay.accept((0..<5).map { TestEvent($0) })
+      if areSettled { #expect(try await relay.flush() == 0) }
+      #expect(try await relay.stop() == 0)
+      let log = directory.file("data/log")
+      for name in try FileManager.default.contentsOfDirectory(atPath: log) where name.hasPrefix("segment-") {
+        unlink("\(log)/\(name)")
+      }
+      let report = try await doctor(directory)
+      #expect(report.isWell == areSettled, "\(report.faults)")
+      if !areSettled { #expect(report.faults.contains { $0.name == "log" }, "\(report.faults)") }
+    }
+
     /// A relay with dead letters, delivered events and archived files; it runs.
     private func relay(_ upstream: ScriptedUpstream) async throws -> RelayProcess {
       let relay = try await RelayProcess(directory, settings(upstream))

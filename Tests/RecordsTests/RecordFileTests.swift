@@ -189,6 +189,30 @@ struct RecordFileTests {
     #expect(text(path) == "")
   }
 
+  @Test(
+    "that was marked empty is cut back when a cut of power left zeros or garbage where its first records were",
+    arguments: [
+      [UInt8](repeating: 0, count: 700), Array("{\"recei".utf8) + [UInt8](repeating: 0, count: 700),
+      [0x9E, 0x11, 0xFF, 0x41, 0x20], [UInt8](repeating: 0, count: 512) + Array("\"event\":{}}\n".utf8),
+    ])
+  func emptyMarkAfterACut(left: [UInt8]) throws {
+    let path = directory.file("a.ndjson")
+    var mark = try RecordFile.create(path).file.mark
+    try #require(mark.born != 0, "this file system tells no birth times")
+    let handle = try #require(FileHandle(forWritingAtPath: path))
+    handle.write(Data(left))
+    // Without a birth it may be any file that has the inode now.
+    let born = mark.born
+    mark.born = 0
+    if case .changed = try RecordFile.reopen(mark) {} else { Issue.record("cut what may be another's") }
+    mark.born = born
+    guard case .continued(let file, let cut) = try RecordFile.reopen(mark) else {
+      Issue.record("left torn records in place")
+      return
+    }
+    #expect(cut == left.count && file.length == 0 && text(path) == "")
+  }
+
   @Test("belongs to one at a time")
   func lock() throws {
     let path = directory.file("a.ndjson")

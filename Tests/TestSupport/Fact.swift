@@ -2,13 +2,13 @@ import Synchronization
 
 /// A value that tests wait for: no sleeping, no polling.
 public final class Fact<Value: Sendable>: Sendable {
-  private struct State {
+  fileprivate struct State {
     var value: Value
     var waiting: [(id: Int, holds: @Sendable (Value) -> Bool, resume: CheckedContinuation<Value?, Never>)] = []
     var nextID = 0
   }
 
-  private let state: Mutex<State>
+  fileprivate let state: Mutex<State>
 
   public init(_ value: Value) { state = Mutex(State(value: value)) }
 
@@ -50,5 +50,12 @@ public final class Fact<Value: Sendable>: Sendable {
       }
       if let now { continuation.resume(returning: now) }
     }
+  }
+}
+
+extension Fact {
+  /// Takes the first of several things, for whoever asks first; nil when there is none left.
+  public func take<Element>() -> Element? where Value == [Element], Element: Sendable {
+    state.withLock { $0.value.isEmpty ? nil : $0.value.removeFirst() }
   }
 }

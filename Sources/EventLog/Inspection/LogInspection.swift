@@ -47,15 +47,17 @@ public struct LogInspection {
     report = LogReport(directory: directory, formatVersion: Int(SegmentHeader.version), isVerified: verify)
   }
 
-  /// The directory that holds the segments.
+  /// The directory that holds the log's files. When every event is settled there may be no segment among them.
   private static func find(_ path: String, _ disk: any Disk) throws(LogError) -> String {
     let names = try asLogError { () throws(DiskError) in try disk.list(path) }
-    if names.contains(where: { SegmentName.number(ofSegment: $0) != nil }) { return path }
+    if names.contains(where: isLogs) { return path }
     let inner = "\(path)/log"
-    if let names = try? disk.list(inner), names.contains(where: { SegmentName.number(ofSegment: $0) != nil }) {
-      return inner
-    }
+    if let names = try? disk.list(inner), names.contains(where: isLogs) { return inner }
     throw LogError("there is no log in \(path): name the relay's data_dir, or the directory log in it")
+  }
+
+  private static func isLogs(_ name: String) -> Bool {
+    SegmentName.number(ofSegment: name) != nil || SegmentName.number(ofSpare: name) != nil
   }
 
   private mutating func walk(_ progress: (Int, Int) -> Void) throws(LogError) {

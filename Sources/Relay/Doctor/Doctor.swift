@@ -36,7 +36,7 @@ public struct Doctor: Sendable {
       let ledger = LedgerExamination(dataDirectory: directory, isInUse: isInUse, status: self.status).run()
       checks += ledger.checks
       if isInUse, status == nil { checks.append(Self.silent(directory)) }
-      checks.append(isUnused(directory, ledger) ? .ok("log", "no event was ever taken in") : log(directory))
+      checks.append(withoutSegments(directory, ledger) ?? log(directory))
       checks.append(SuppressionExamination(dataDirectory: directory, status: self.status).check())
       checks += queues(directory, ledger.view)
       if let view = ledger.view {
@@ -66,12 +66,19 @@ public struct Doctor: Sendable {
       "event-relay status says why; has the configuration changed since its start?")
   }
 
-  /// Before the first event there is no segment.
-  private func isUnused(_ directory: String, _ ledger: LedgerExamination.Result) -> Bool {
-    guard let names = try? FileSystem.system.list("\(directory)/log"),
-      !names.contains(where: { $0.hasPrefix("segment-") })
-    else { return false }
-    return ledger.view != nil && ledger.books.values.allSatisfy { $0.ledger.accepted == 0 }
+  /// Before the first event there is no segment, nor may there be after a crash once every event is settled; nil: there is
+  /// one, or there should be.
+  private func withoutSegments(_ directory: String, _ ledger: LedgerExamination.Result) -> DoctorCheck? {
+    guard let names = try? FileSystem.system.list("\(directory)/log"), ledger.view != nil,
+      !names.contains(where: { $0.hasPrefix("segment-") || $0.hasPrefix("damaged-") })
+    else { return nil }
+    let books = ledger.books.values.map(\.ledger)
+    if books.allSatisfy({ $0.accepted == 0 }) { return .ok("log", "no event was ever taken in") }
+    if ledger.checks.allSatisfy(\.isOK), books.allSatisfy({ $0.waiting == 0 }) {
+      return .ok("log", "no segment: every event is settled")
+    }
+    return .wrong(
+      "log", "there is no segment, and not every event is settled", "put the log's files back from a backup")
   }
 
   private func log(_ directory: String, name: String = "log") -> DoctorCheck {

@@ -65,9 +65,12 @@ final class ScriptedUpstream: Sendable {
   }
   private let sockets = Mutex(Sockets())
 
-  init(keepsRequests: Bool = true, _ script: @escaping Script = { _ in .accept() }) throws {
+  /// - Parameter wanted: the port; 0: the kernel chooses.
+  init(
+    listeningAt wanted: UInt16 = 0, keepsRequests: Bool = true, _ script: @escaping Script = { _ in .accept() }
+  ) throws {
     self.script = Mutex(script)
-    let first = try Self.bound(to: 0)
+    let first = try Self.bound(to: wanted)
     var name = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     _ = withUnsafeMutablePointer(to: &name) { pointer in
