@@ -84,7 +84,7 @@ struct OlderPositionTests {
       // Another that is owed everything keeps all of the log.
       if isHeld { _ = try log.subscribe("slow", origin: .oldest) }
       let worker = try worker(of: log, pattern: files.pattern, size: files.size)
-      for _ in 0..<20 {
+      for _ in 0..<12 {
         serial += 1
         await append(serial, at: time + .seconds(round * 1800), to: log)
         run(worker)

@@ -88,6 +88,22 @@ struct OracleTests {
     #expect(kinds { $0.destinations[0].deadLetters[13] = 2 }.contains("duplicate upstream"))
   }
 
+  @Test("an event that was given up as poison is where it belongs, but only where the script answered with 5xx")
+  func poison() {
+    func given(_ faults: [TortureFault: Int]) -> Set<String> {
+      kinds {
+        $0.faults = faults
+        $0.destinations[0].copies[20] = nil
+        $0.destinations[0].deadLetters[20] = 1
+        $0.destinations[0].poisoned = [20]
+        $0.destinations[0].ledger?.delivered -= 1
+        $0.destinations[0].ledger?.deadLettered += 1
+      }
+    }
+    #expect(given([.error: 1]).isEmpty)
+    #expect(given([.reset: 1]) == ["missing upstream", "spurious upstream"])
+  }
+
   @Test("what was rejected, never sent or never minted is spurious wherever it is", arguments: 0..<4)
   func spurious(at index: Int) {
     let name = "spurious \(Self.names[index])"

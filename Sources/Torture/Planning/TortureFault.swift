@@ -19,9 +19,9 @@ public enum TortureFault: String, Sendable, CaseIterable {
     case .reload: "another configuration, taken while it runs"
     case .reset: "the upstream and the webhook's receiver reset connections, before or after storing"
     case .stall: "they answer nothing, or after the relay's patience is over"
-    case .error: "they answer 500 to 504, in their own words or a proxy's; some have stored all the same"
+    case .error: "they answer 500 to 504 in their own words or a proxy's, and may have stored"
     case .limit: "they answer 429 with a Retry-After"
-    case .lie: "they answer 200 with a portal's page, half an answer, wrong counts, or a body cut short"
+    case .lie: "they answer 200 with a portal's page, half an answer, wrong counts or a cut body"
     case .diskFull: "every write finds the disk full, for a while"
     case .failedSync: "an fdatasync of the log fails, and some of the sinks'"
     case .shortWrite: "a write to the log fails half way"
@@ -30,7 +30,7 @@ public enum TortureFault: String, Sendable, CaseIterable {
     case .clock: "the wall clock is stepped, forwards or backwards"
     case .truncate: "a segment of the log is cut short while the relay is stopped"
     case .flip: "a bit of a segment of the log is flipped while the relay is stopped"
-    case .cursor: "a destination's position is put back from an older copy while the relay is stopped"
+    case .cursor: "an older copy of a destination's position is put back while the relay is stopped"
     }
   }
 

@@ -31,6 +31,8 @@ struct DestinationEvidence: Sendable, Equatable {
   var copies: [Int: Int] = [:]
   /// How often each event is among its dead letters.
   var deadLetters: [Int: Int] = [:]
+  /// Dead letters with the reason `poison`: events that alone were answered with 5xx again and again while others got through.
+  var poisoned: Set<Int> = []
   /// Lines of its files.
   var lines = 0
   /// Numbers that stand twice in its files.

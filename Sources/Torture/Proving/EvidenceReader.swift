@@ -73,7 +73,9 @@ struct EvidenceReader {
           oddity.detail += " among the dead letters, in \(file)"
           destinations[index].notes.add(oddity)
         }
-        if let number = record.number { destinations[index].deadLetters[number, default: 0] += 1 }
+        guard let number = record.number else { return }
+        destinations[index].deadLetters[number, default: 0] += 1
+        if record.reason == "poison" { destinations[index].poisoned.insert(number) }
       }
     }
   }

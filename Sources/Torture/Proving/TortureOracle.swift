@@ -36,10 +36,13 @@ struct TortureOracle {
     let letters = destination.deadLetters[number] ?? 0
     // What the upstream refuses for good has its place among the dead letters, and there alone.
     let isForLetters = destination.role == .upstream && kind == .unwanted
+    // One that the script answered with 5xx again and again, and others meanwhile not, is given up by the relay's rule.
+    let mayBePoison =
+      destination.role == .upstream && destination.poisoned.contains(number) && evidence.faults.keys.contains(.error)
     row.deadLettered += letters
     if entry.isOwed {
       row.debts += 1
-      let found = isForLetters ? letters : copies
+      let found = isForLetters ? letters : mayBePoison ? copies + letters : copies
       if found == 0, !destination.excused.contains(number) {
         row.missing += 1
         let wanted = isForLetters ? "among the dead letters" : "there"
@@ -53,7 +56,7 @@ struct TortureOracle {
       let why = entry.sent == 0 ? "was never sent" : "was rejected"
       verdict.add("spurious", destination.name, "event \(named(number)) \(why), and is there", at: destination.place)
     }
-    if letters > 0, !isForLetters {
+    if letters > 0, !isForLetters, !mayBePoison {
       row.spurious += 1
       verdict.add(
         "spurious", destination.name, "event \(named(number)) is a dead letter, and nobody refused it",
