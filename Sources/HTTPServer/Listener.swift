@@ -19,6 +19,10 @@ final class Listener {
   /// Requests whose answer wasn't there when their handler returned.
   var unanswered: [Exchange] = []
 
+  /// What TLS is spoken with from the next connection on; nil: this listener speaks plain HTTP.
+  private(set) var identity: TLSIdentity?
+  /// Those of connections that have ended since the library's last turn, which lets go of their sessions only after telling.
+  private var retired: [TLSIdentity] = []
   private var socket: ListeningSocket?
   private let options: UnsafeMutablePointer<mhd_options>
   private var daemon: OpaquePointer?
@@ -43,6 +47,7 @@ final class Listener {
     options.initialize(to: mhd_options())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     self.socket = socket
+    if case .tcp = socket.address { identity = shared.configuration.tls }
     options.pointee = callbacks(listenSocket: socket.descriptor)
     daemon = mhd_start(options)
     guard let daemon, epoll >= 0, mailbox.descriptor >= 0 else {
@@ -78,6 +83,7 @@ final class Listener {
       if now >= nextDeadline { checkDeadlines() }
       if isStopping, connections.isEmpty || now >= stopDeadline { break }
       hasClosed = false
+      retired.removeAll(keepingCapacity: true)
       MHD_run(daemon)
       suspendUnanswered()
       cutFinished()
@@ -98,6 +104,7 @@ final class Listener {
       switch command {
       case .stopAccepting: stopAccepting()
       case .limit(let limits): self.limits = limits
+      case .identify(let identity): if self.identity != nil { self.identity = identity }
       case .stop(let deadline):
         stopAccepting()
         isStopping = true
@@ -238,6 +245,7 @@ final class Listener {
     epoll_ctl(epoll, EPOLL_CTL_DEL, connection.descriptor, nil)
     connection.isOpen = false
     hasClosed = true
+    if identity != nil { ended(connection.session) }
     if connection.isWatched { watched -= 1 }
     let last = connections.removeLast()
     if last !== connection {
@@ -245,6 +253,11 @@ final class Listener {
       last.index = connection.index
     }
     shared.connectionClosed()
+  }
+
+  private func ended(_ session: TLSSession?) {
+    if session?.isSecured != true { shared.handshakeFailed() }
+    if let session, session.identity !== identity { retired.append(session.identity) }
   }
 
   func takeDecoder() -> ContentDecoder { decoders.popLast() ?? ContentDecoder() }

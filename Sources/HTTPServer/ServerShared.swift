@@ -8,6 +8,7 @@ final class ServerShared: Sendable {
   let logger: Logger
   let budget: MemoryBudget
   private let open = Atomic<Int>(0)
+  private let unsecured = Atomic<Int>(0)
   /// Connections at once; may be changed.
   private let connectionsMax: Atomic<Int>
 
@@ -20,6 +21,11 @@ final class ServerShared: Sendable {
   }
 
   var connections: Int { open.load(ordering: .relaxed) }
+
+  var failedHandshakes: Int { unsecured.load(ordering: .relaxed) }
+
+  /// Counts a connection that has ended before its TLS handshake.
+  func handshakeFailed() { unsecured.wrappingAdd(1, ordering: .relaxed) }
 
   var hasRoom: Bool { connections < connectionsMax.load(ordering: .relaxed) }
 
