@@ -23,6 +23,8 @@ struct tls_identity {
 /// Tells the client why its certificate isn't taken; the library alone would only hang up.
 static int refuse(gnutls_session_t session, gnutls_alert_description_t alert) {
   gnutls_alert_send(session, GNUTLS_AL_FATAL, alert);
+  // (In TLS 1.3 the client may have ended its side of the handshake already.)
+  gnutls_db_set_ptr(session, NULL);
   return GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR;
 }
 
