@@ -62,6 +62,7 @@ let package = Package(
   targets: [
     // System libraries.
     system("Libmicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    system("Libgnutls", pkgConfig: "gnutls", apt: "libgnutls28-dev"),
     system("Libcurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("Libcrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     // (simdjson's own pkg-config file names a flag that the package manager refuses.)
@@ -72,6 +73,7 @@ let package = Package(
     // C shims.
     shim("CPlatform"),
     shim("CMicrohttpd", over: "Libmicrohttpd", link: "microhttpd"),
+    shim("CTLS", over: "Libgnutls", link: "gnutls"),
     shim("CCurl", over: "Libcurl", link: "curl"),
     shim("CCrypto", over: "Libcrypto", link: "crypto"),
     shim("CSimdjson", over: "Libsimdjson", link: "simdjson", "stdc++"),
@@ -92,9 +94,9 @@ let package = Package(
     room("Archive", ["CCrypto", "CZlib", "Clocks", "JSON", "Records"]),
     room("DeadLetters", ["Clocks", "Dialects", "EventLog", "JSON", "Observability", "Records"]),
     room("EventsAPI", ["Clocks", "CSimdjson", "JSON"]),
-    room("HTTPServer", ["Clocks", "CMicrohttpd", "CZlib", "Observability"]),
+    room("HTTPServer", ["Clocks", "CMicrohttpd", "CTLS", "CZlib", "Observability"]),
     room("HTTPClient", ["CCurl", "Clocks", "Observability"]),
-    room("Configuration", ["CYAML"]),
+    room("Configuration", ["CCrypto", "CYAML", "Clocks"]),
     room("Apps", ["CCrypto", "Clocks", "JSON", "Observability", "Records"]),
     room("Dedupe", ["CPlatform", "Clocks", "EventLog", "Observability", "Threads"]),
     room(
@@ -123,10 +125,10 @@ let package = Package(
     room(
       "Relay",
       [
-        "Apps", "Archive", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery",
+        "Apps", "Archive", "CCrypto", "CPlatform", "Clocks", "Configuration", "DeadLetters", "Dedupe", "Delivery",
         "Dialects", "EventLog", "EventsAPI",
         "HTTPClient",
-        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn",
+        "HTTPServer", "Ingest", "JSON", "Observability", "Records", "Replay", "Sinks", "StandIn", "Threads",
       ]),
     room(
       "Torture",
@@ -141,7 +143,10 @@ let package = Package(
     .executableTarget(name: "event-relay", dependencies: ["Commands"], swiftSettings: swiftSettings),
 
     // Tests, one target a room, and the whole program end to end.
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+    .target(
+      name: "CTestTLS", dependencies: ["Libcrypto"], path: "Tests/CTestTLS", cSettings: cSettings,
+      linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+    .target(name: "TestSupport", dependencies: ["CTestTLS"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
     .executableTarget(
       name: "archive-speed",
       dependencies: [

@@ -107,6 +107,13 @@ static CURLcode trust(CURL *handle, const client_pem *authorities) {
   return code ? code : curl_easy_setopt(handle, CURLOPT_CAPATH, path);
 }
 
+/// Knows the server by its public key alone, or by its certificate.
+static CURLcode pin(CURL *handle, const char *keys) {
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, keys ? 0L : 1L);
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, keys ? 0L : 2L);
+  return curl_easy_setopt(handle, CURLOPT_PINNEDPUBLICKEY, keys);
+}
+
 /// Shows a certificate to who asks for one.
 static CURLcode show(CURL *handle, const client_pem *certificate, const client_pem *key) {
   CURLcode code = curl_easy_setopt(handle, CURLOPT_SSLCERT, certificate->path);
@@ -137,6 +144,7 @@ CURLcode client_transfer_prepare(CURL *handle, const client_request *request) {
   CURLcode code = curl_easy_setopt(handle, CURLOPT_URL, request->url);
   if (!code) code = set_method(handle, request);
   if (!code) code = trust(handle, &request->authorities);
+  if (!code) code = pin(handle, request->pinned_keys);
   if (!code) code = show(handle, &request->client_certificate, &request->client_key);
   if (!code) code = curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
   // (Null: what no_proxy says.)

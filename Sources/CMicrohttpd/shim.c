@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CMicrohttpd.h"
 
+#include <gnutls/abstract.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -26,12 +27,29 @@ static size_t keep_escaped(void *cls, struct MHD_Connection *connection, char *t
   return strlen(text);
 }
 
+/// Each session is given its identity when its connection begins: one that wasn't has nothing to begin with.
+static int no_certificate(gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count,
+                          const gnutls_pk_algorithm_t *algorithms, int algorithm_count, gnutls_pcert_st **certificate,
+                          unsigned int *certificate_length, gnutls_privkey_t *key) {
+  (void)session, (void)authorities, (void)authority_count, (void)algorithms, (void)algorithm_count;
+  (void)certificate, (void)certificate_length, (void)key;
+  return -1;
+}
+
 struct MHD_Daemon *mhd_start(const struct mhd_options *options) {
+  struct MHD_OptionItem secured[] = {
+      {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)options->tls_priorities},
+      {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)no_certificate},
+      {MHD_OPTION_END, 0, NULL},
+  };
+  struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
+  unsigned int flags = MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   return MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, NULL,
-      NULL, options->handle, options->context,
+      flags | MHD_USE_NO_LISTEN_SOCKET | (options->tls_priorities ? MHD_USE_TLS : 0), 0, NULL, NULL, options->handle,
+      options->context,
       // The logger comes first, so that it hears of every other option.
       MHD_OPTION_EXTERNAL_LOGGER, log_line, (void *)options,
+      MHD_OPTION_ARRAY, options->tls_priorities ? secured : plain,
       MHD_OPTION_CONNECTION_LIMIT, options->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, 0u,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->memory_limit,
@@ -58,6 +76,11 @@ int mhd_accept(int listen_socket, struct sockaddr *address, socklen_t *length) {
 int mhd_descriptor(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info == NULL ? -1 : info->connect_fd;
+}
+
+void *mhd_session(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  return info == NULL ? NULL : info->tls_session;
 }
 
 void *mhd_socket_context(struct MHD_Connection *connection) {

@@ -18,7 +18,10 @@ extension Command {
     return await WorkerThread.run {
       var result = file.read()
       if let configuration = try? result.get() {
-        let faults = SinkPlaces.faults(configuration, file: file.path)
+        let unusable = context.relay.tlsFaults(configuration).map {
+          ConfigurationFault(file: file.path, line: 0, key: "", message: $0)
+        }
+        let faults = unusable + SinkPlaces.faults(configuration, file: file.path)
         if faults.isEmpty {
           var looked = configuration
           looked.warnings += SinkPlaces.warnings(configuration, file: file.path, environment: context.environment)
@@ -76,8 +79,12 @@ struct CheckReport {
   private static func summary(_ configuration: RelayConfiguration, file: String) -> String {
     var rows = [
       ("configuration", "\(file) is right"),
-      ("takes events at", configuration.ingest.listen.map(\.description).joined(separator: ", ")),
-      ("admin at", configuration.admin.listen.description + (configuration.admin.token == nil ? "" : ", with a token")),
+      ("takes events at", configuration.ingest.listen.map { at($0, configuration.ingest.tls) }.joined(separator: ", ")),
+      (
+        "admin at",
+        at(configuration.admin.listen, configuration.admin.tls)
+          + (configuration.admin.token == nil ? "" : ", with a token")
+      ),
       ("keeps data in", configuration.dataDirectory),
       (
         "log",
@@ -93,6 +100,13 @@ struct CheckReport {
     return rows.map { title, value in
       title + String(repeating: " ", count: width - title.count) + "  " + PrintableText.of(value) + "\n"
     }.joined()
+  }
+
+  /// `127.0.0.1:8787 (TLS)`, `unix:/run/relay.sock (without TLS)`
+  private static func at(_ address: RelayConfiguration.Address, _ tls: RelayConfiguration.TLS?) -> String {
+    guard let tls else { return address.description }
+    if case .unix = address { return "\(address) (without TLS)" }
+    return "\(address) (TLS\(tls.clientCA == nil ? "" : ", clients with a certificate"))"
   }
 
   /// `ios (default)`, `site (datalyr, to https://ingest.example.com, leaves out 3 ids)`

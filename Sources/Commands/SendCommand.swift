@@ -24,6 +24,9 @@ extension Command {
         "the key (X-Write-Key, X-API-Key, token; vh_sk_... in x-secret-key); without it EVENT_RELAY_KEY of the environment, else none. (Others can see it in the list of processes)"
       ),
       protocolOption,
+      Option("ca-file", "FILE", "PEM file of the authorities to trust for https; without it the system's"),
+      Option("client-certificate", "FILE", "PEM file of a certificate to show to who asks; with --client-key"),
+      Option("client-key", "FILE", "PEM file of its key, without a passphrase"),
       Option("retries", "COUNT", "how often one request is tried again, 0 to 100; without it 5"),
       Option("json", nil, "prints one JSON object in place of the summary, every rejected event in it"),
     ],
@@ -34,14 +37,16 @@ extension Command {
     ]
   ) { arguments, context async throws(CommandFailure) in
     let dialect = try dialect(arguments)
-    let target = try SendTarget(
+    var target = try SendTarget(
       arguments["to"] ?? "http://127.0.0.1:8787", dialect,
       key: arguments["key"] ?? context.environment["EVENT_RELAY_KEY"])
+    try target.readFiles(arguments)
+    let sending = target
     let retries = try arguments.integer("retries", in: 0...100) ?? 5
     let events = try OutgoingEvents(arguments.operands[0], dialect, context)
     return try await context.withClient { client -> Result<ExitCode, CommandFailure> in
       let sender = Sender(
-        target: target, dialect: dialect, retriesMax: retries, client: client, context: context)
+        target: sending, dialect: dialect, retriesMax: retries, client: client, context: context)
       do throws(CommandFailure) {
         try await sender.send(events)
         return .success(try await sender.report(isJSON: arguments.flag("json")))
@@ -60,6 +65,9 @@ struct SendTarget: Sendable {
   let shown: String
   /// Empty: none.
   let key: String
+  /// The authorities to trust for https; nil: the system's.
+  private(set) var authorities: PEMSource?
+  private(set) var certificate: ClientCertificate?
 
   init(_ text: String, _ dialect: any Dialect, key: String?) throws(CommandFailure) {
     if text.hasPrefix("unix:"), text.count > 5 {
@@ -77,5 +85,25 @@ struct SendTarget: Sendable {
       throw .usage("the write key holds a space or another character that no key has")
     }
     self.key = key
+  }
+
+  /// Takes the files of certificates that the command was given.
+  mutating func readFiles(_ arguments: Arguments) throws(CommandFailure) {
+    func file(_ option: String) throws(CommandFailure) -> PEMSource? {
+      guard let path = arguments[option] else { return nil }
+      guard let bytes = PEMFile(path: path, bytes: []).contents else {
+        throw .usage("--\(option): \(PrintableText.of(path)) can't be read; name a PEM file that this user may read")
+      }
+      return PEMSource(bytes)
+    }
+    authorities = try file("ca-file")
+    switch (try file("client-certificate"), try file("client-key")) {
+    case (let shown?, let key?): certificate = ClientCertificate(certificate: shown, key: key)
+    case (nil, nil): break
+    default: throw .usage("--client-certificate and --client-key go together")
+    }
+    if authorities != nil || certificate != nil, !url.hasPrefix("https://") {
+      throw .usage("files of certificates are for --to https://..., and \(shown) is plain")
+    }
   }
 }

@@ -39,7 +39,7 @@ enum FileText {
   }
 
   /// Bytes of a file of certificates or a key.
-  private static let pemBytesMax = 8 << 20
+  static let pemBytesMax = 8 << 20
 
   /// What a PEM file is to hold.
   enum PEMContent: String {

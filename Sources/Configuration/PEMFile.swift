@@ -12,6 +12,12 @@ public struct PEMFile: Sendable, Equatable, CustomStringConvertible {
     self.bytes = bytes
   }
 
+  /// The bytes that were read, or else those that are in the file now; nil when this user can't read it.
+  public var contents: [UInt8]? {
+    guard bytes.isEmpty else { return bytes }
+    return try? FileText.read(path, bytesMax: FileText.pemBytesMax).get()
+  }
+
   /// The bytes may be a key.
   public var description: String { path }
 }

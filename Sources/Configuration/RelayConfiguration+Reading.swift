@@ -67,7 +67,7 @@ extension RelayConfiguration.Ingest {
           + "\(Self.requestEventsMax) or more, or 0 for no limit")
     }
     dedupe.read(section.section("dedupe"))
-    section.later("tls")
+    tls = RelayConfiguration.TLS.read(section.section("tls"), listen)
     section.finish()
   }
 
@@ -90,17 +90,32 @@ extension RelayConfiguration.Admin {
     if let token, token.revealed.utf8.count < 16 {
       section.warn("token", "is shorter than 16 characters, which can be guessed")
     }
-    if !listen.isLocal, token == nil, !section.hasValue("token") {
-      section.fault(
-        "listen",
-        "\(listen) is reached from other machines, and there is no admin.token; set one, or listen on 127.0.0.1")
-    }
+    let secured = section.section("tls")
+    tls = RelayConfiguration.TLS.read(secured, [listen])
+    if !listen.isLocal { judgeReach(section, secured) }
     if let other = ingest.listen.first(where: { $0.collides(with: listen) }) {
       section.fault(
         "listen", "\(listen) is taken by \(other) of ingest.listen; each listener needs an address of its own")
     }
     if let hosts = section.list("hosts", max: 64, .hostHeader) { self.hosts = hosts.map(\.value) }
     section.finish()
+  }
+}
+
+extension RelayConfiguration.Admin {
+  /// Other machines reach it: who may ask, and who hears it?
+  private func judgeReach(_ section: Section, _ secured: Section) {
+    // Whoever has a certificate of the client authorities is known, and needs no token.
+    if token == nil, !section.hasValue("token"), !secured.hasValue("client_ca") {
+      section.fault(
+        "listen",
+        "\(listen) is reached from other machines, and there is neither admin.token nor admin.tls.client_ca; set one, "
+          + "or listen on 127.0.0.1")
+    } else if !secured.hasValue("certificate") {
+      section.warn(
+        "listen",
+        "\(listen) is reached from other machines without TLS: whoever is on the way reads the token; set admin.tls")
+    }
   }
 }
 

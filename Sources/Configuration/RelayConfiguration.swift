@@ -57,6 +57,8 @@ public struct RelayConfiguration: Sendable, Equatable {
     /// Of one app; 0: as many as come.
     public var maxEventsPerMinute = 0
     public var dedupe = Dedupe()
+    /// Of its TCP addresses; nil: plain HTTP.
+    public var tls: TLS?
   }
 
   /// For how long a repeated event is found to be one.
@@ -70,6 +72,8 @@ public struct RelayConfiguration: Sendable, Equatable {
     public var listen: Address = .tcp(host: "127.0.0.1", port: 8788)
     public var token: Secret?
     public var hosts: [String] = []
+    /// Nil: plain HTTP.
+    public var tls: TLS?
   }
 
   public struct App: Sendable, Equatable {

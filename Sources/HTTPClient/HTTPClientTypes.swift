@@ -10,6 +10,9 @@ public struct HTTPClientRequest: Sendable {
   public var connectTimeout: Duration
   /// The authorities to trust in place of the system's; nil: the system's.
   public var caFile: PEMSource?
+  /// Public keys, each as `sha256//` and the Base64 of its SHA-256. The server must have one of them, and nothing else of its
+  /// certificate counts: not its authority, name or end. Empty: the certificate is verified.
+  public var pinnedKeys: [String] = []
   /// What the client shows of itself when it is asked to; nil: nothing.
   public var clientCertificate: ClientCertificate?
   /// A unix socket to connect to, whatever the URL's host is.

@@ -89,20 +89,24 @@ final class TransferSlot {
       transfer.deadline = .now + request.timeout
       timeout = request.timeout.millisecondsRoundedUp
     }
+    let pins = request.pinnedKeys.isEmpty ? nil : request.pinnedKeys.joined(separator: ";")
     return request.url.withCString { url in
       request.method.withCString { method in
-        withPEMs(
-          request.unixSocket, request.caFile, request.clientCertificate?.certificate, request.clientCertificate?.key
-        ) { unixSocket, authorities, certificate, key in
-          var options = client_request(
-            url: url, method: method, headers: headerList.list,
-            body: request.body.map { UnsafeRawPointer($0.bytes.baseAddress!) },
-            body_length: Int64(request.body?.count ?? 0),
-            // Libcurl takes 0 for endless.
-            timeout_ms: max(timeout, 1), connect_timeout_ms: max(request.connectTimeout.millisecondsRoundedUp, 1),
-            authorities: authorities, client_certificate: certificate, client_key: key, unix_socket: unixSocket,
-            fresh_connection: transfer.isRepeated ? 1 : 0, avoid_proxy: Loopback.isHost(ofURL: request.url) ? 1 : 0)
-          return client_transfer_prepare(handle, &options)
+        withOptionalCString(pins) { pins in
+          withPEMs(
+            request.unixSocket, request.caFile, request.clientCertificate?.certificate, request.clientCertificate?.key
+          ) { unixSocket, authorities, certificate, key in
+            var options = client_request(
+              url: url, method: method, headers: headerList.list,
+              body: request.body.map { UnsafeRawPointer($0.bytes.baseAddress!) },
+              body_length: Int64(request.body?.count ?? 0),
+              // Libcurl takes 0 for endless.
+              timeout_ms: max(timeout, 1), connect_timeout_ms: max(request.connectTimeout.millisecondsRoundedUp, 1),
+              authorities: authorities, pinned_keys: pins, client_certificate: certificate, client_key: key,
+              unix_socket: unixSocket,
+              fresh_connection: transfer.isRepeated ? 1 : 0, avoid_proxy: Loopback.isHost(ofURL: request.url) ? 1 : 0)
+            return client_transfer_prepare(handle, &options)
+          }
         }
       }
     }

@@ -19,6 +19,8 @@ final class Connection {
 
   let handle: OpaquePointer
   let descriptor: Int32
+  /// Nil when the connection is plain, or can't be secured and has to end.
+  let session: TLSSession?
   // The listener ends all its connections before it goes.
   unowned(unsafe) let listener: Listener
   /// Its place among the listener's connections.
@@ -50,6 +52,7 @@ final class Connection {
     self.handle = handle
     self.listener = listener
     descriptor = mhd_descriptor(handle)
+    session = listener.identity.flatMap { TLSSession(of: handle, $0) }
     timer = ConnectionTimer(listener.limits, now: listener.now)
   }
 
@@ -67,6 +70,7 @@ final class Connection {
 
   /// The whole head is there: decides what becomes of the request.
   func headEnded(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> MHD_Result {
+    if let session, !session.isWelcome { return MHD_Result.NO }
     let head = readHead()
     let exchange = Exchange(
       method: String(cString: method), target: target ?? Target(UnsafeRawBufferPointer(start: nil, count: 0)),
@@ -163,7 +167,12 @@ final class Connection {
   func abandon(with response: HTTPResponse) {
     releaseBody()
     let bytes = response.serialized(withBody: exchange?.method != "HEAD")
-    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
+    if let session {
+      session.send(bytes)
+      session.end()
+    } else {
+      _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
+    }
     shutdown(descriptor, Int32(SHUT_WR))
     plan = .drain(left: listener.configuration.maxDiscarded)
     timer.lingeringBegan(now: listener.now)
@@ -210,17 +219,5 @@ final class Connection {
       if now == progress { cut() }
       progress = now
     }
-  }
-
-  /// Ends it. The library notices, and closes the socket; only this thread ever does, so it is still this connection's.
-  func cut() {
-    isCut = true
-    shutdown(descriptor, Int32(SHUT_RDWR))
-  }
-
-  /// Whether the client has sent something that nobody has read.
-  var hasUnreadBytes: Bool {
-    var byte: UInt8 = 0
-    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
   }
 }

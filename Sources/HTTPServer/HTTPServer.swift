@@ -76,6 +76,17 @@ public final class HTTPServer: Sendable {
     for listener in state.withLock({ $0.listeners }) { listener.mailbox.post(.limit(limits)) }
   }
 
+  /// Takes another certificate, key and authorities for connections that are opened from now on; those that are open keep
+  /// what they began with. Only for a server that was started with an identity.
+  public func setIdentity(_ identity: TLSIdentity) {
+    precondition(shared.configuration.tls != nil, "a server that began without TLS stays so")
+    for listener in state.withLock({ $0.listeners }) { listener.mailbox.post(.identify(identity)) }
+  }
+
+  /// Connections that ended before their TLS handshake was done: of clients that wouldn't trust the certificate, had none
+  /// that is trusted here, spoke something else, or took too long.
+  public var failedHandshakes: Int { shared.failedHandshakes }
+
   /// Takes no new connection any more; those that are open go on.
   public func stopAccepting() {
     for listener in state.withLock({ $0.listeners }) { listener.mailbox.post(.stopAccepting) }

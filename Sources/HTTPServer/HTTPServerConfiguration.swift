@@ -29,6 +29,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// The permissions of unix sockets. 0600: this user alone; 0660: the group too.
   public var unixSocketMode: UInt32 = 0o600
 
+  /// What TCP listeners speak TLS with; nil: they speak plain HTTP. Unix sockets always do.
+  public var tls: TLSIdentity?
+
   public init(
     listen: [ListenAddress], maxConnections: Int = 1024, headerTimeout: Duration = .seconds(10),
     bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75)

@@ -1,4 +1,5 @@
 import CMicrohttpd
+import CTLS
 
 extension Listener {
   /// Bytes of a connection's pool. Half of it is the read buffer; all of it is cleared after each request, so that more
@@ -15,6 +16,7 @@ extension Listener {
     options.connection_limit = UInt32(clamping: max(configuration.maxConnections, Self.connectionsMax) + 64)
     options.memory_limit = Self.poolBytes
     options.memory_increment = Self.readAheadBytes
+    if identity != nil { options.tls_priorities = tls_priorities }
     options.context = Unmanaged.passUnretained(self).toOpaque()
     options.target = { _, uri, handle in
       guard let connection = connection(mhd_socket_context(handle)) else { return nil }

@@ -31,6 +31,10 @@ final class Listener {
   /// Whom the connection comes from that is being handed to the library.
   var arriving: PeerNetwork??
 
+  /// What TLS is spoken with from the next connection on; nil: this listener speaks plain HTTP.
+  private(set) var identity: TLSIdentity?
+  /// Those of connections that have ended since the library's last turn, which lets go of their sessions only after telling.
+  private var retired: [TLSIdentity] = []
   private let options: UnsafeMutablePointer<mhd_options>
   private(set) var daemon: OpaquePointer?
   let epoll: Int32
@@ -49,7 +53,7 @@ final class Listener {
   var configuration: HTTPServerConfiguration { shared.configuration }
   var handler: any HTTPHandler { shared.handler }
   /// A new connection can be told something in plain text.
-  var isPlain: Bool { true }
+  var isPlain: Bool { identity == nil }
 
   /// Takes the socket over.
   init(_ socket: ListeningSocket, shared: ServerShared) throws(HTTPServerError) {
@@ -59,7 +63,8 @@ final class Listener {
     options.initialize(to: mhd_options())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     self.socket = socket
-    options.pointee = callbacks()
+      if case .tcp = socket.address { identity = shared.configuration.tls }
+      options.pointee = callbacks()
     daemon = mhd_start(options)
     guard let daemon, epoll >= 0, mailbox.descriptor >= 0 else {
       throw HTTPServerError(
@@ -95,6 +100,7 @@ final class Listener {
       if isStopping, connections.isEmpty || now >= stopDeadline { break }
       hasClosed = false
       if hasWaiting || (isAcceptPaused && now >= acceptsAt) { acceptWaiting() }
+      retired.removeAll(keepingCapacity: true)
       MHD_run(daemon)
       suspendUnanswered()
       cutFinished()
@@ -116,6 +122,7 @@ final class Listener {
       switch command {
       case .stopAccepting: stopAccepting()
       case .limit(let limits): self.limits = limits
+      case .identify(let identity): if self.identity != nil { self.identity = identity }
       case .stop(let deadline):
         stopAccepting()
         isStopping = true
@@ -254,6 +261,7 @@ final class Listener {
     epoll_ctl(epoll, EPOLL_CTL_DEL, connection.descriptor, nil)
     connection.isOpen = false
     hasClosed = true
+    if identity != nil { ended(connection.session) }
     if connection.isWatched { watched -= 1 }
     let last = connections.removeLast()
     if last !== connection {
@@ -261,6 +269,11 @@ final class Listener {
       last.index = connection.index
     }
     shared.connectionClosed(connection.peer)
+  }
+
+  private func ended(_ session: TLSSession?) {
+    if session?.isSecured != true { shared.handshakeFailed() }
+    if let session, session.identity !== identity { retired.append(session.identity) }
   }
 
   func takeDecoder() -> ContentDecoder { decoders.popLast() ?? ContentDecoder() }

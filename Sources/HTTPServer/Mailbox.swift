@@ -8,6 +8,8 @@ final class Mailbox: Sendable {
     case stopAccepting
     /// How long connections that are opened from now on may take.
     case limit(ConnectionTimer.Limits)
+    /// What TLS is spoken with on connections that are opened from now on.
+    case identify(TLSIdentity)
     /// Ends when no connection is left, at the latest at this moment of the monotonic clock.
     case stop(deadline: UInt64)
   }

@@ -9,6 +9,7 @@ final class ServerShared: Sendable {
   let budget: MemoryBudget
   let refusals: ConnectionRefusals
   private let book: Mutex<ConnectionBook>
+  private let unsecured = Atomic<Int>(0)
 
   init(_ configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger) {
     self.configuration = configuration
@@ -21,6 +22,11 @@ final class ServerShared: Sendable {
   }
 
   var connections: Int { book.withLock { $0.count } }
+
+  var failedHandshakes: Int { unsecured.load(ordering: .relaxed) }
+
+  /// Counts a connection that has ended before its TLS handshake.
+  func handshakeFailed() { unsecured.wrappingAdd(1, ordering: .relaxed) }
 
   /// Takes other limits of connections and memory; what is open stays.
   func setLimits(_ configuration: HTTPServerConfiguration) {

@@ -7,11 +7,14 @@ public struct AddressBook: Sendable, Equatable {
   public var ingest: [String]
   public var admin: String
   public var standIn: String?
+  /// The public key of the certificate that the admin listener shows, `sha256//` and Base64; nil when it speaks plain HTTP.
+  public var adminKey: String?
 
-  public init(ingest: [String], admin: String, standIn: String?) {
+  public init(ingest: [String], admin: String, standIn: String?, adminKey: String? = nil) {
     self.ingest = ingest
     self.admin = admin
     self.standIn = standIn
+    self.adminKey = adminKey
   }
 
   static let fileName = "addresses.json"
@@ -22,7 +25,8 @@ public struct AddressBook: Sendable, Equatable {
       let value = try? JSONValue(parsing: bytes), let admin = value["admin"]?.string
     else { return nil }
     self.init(
-      ingest: value["ingest"]?.array?.compactMap(\.string) ?? [], admin: admin, standIn: value["stand_in"]?.string)
+      ingest: value["ingest"]?.array?.compactMap(\.string) ?? [], admin: admin, standIn: value["stand_in"]?.string,
+      adminKey: value["admin_key"]?.string)
   }
 
   /// A help to those who look for the relay, no more: when it can't be written, that is logged and all goes on.
@@ -30,7 +34,7 @@ public struct AddressBook: Sendable, Equatable {
     let path = "\(directory)/\(Self.fileName)"
     let value = JSONValue.object([
       .init("ingest", .array(ingest.map(JSONValue.string))), .init("admin", .string(admin)),
-      .init("stand_in", JSONValue(standIn)),
+      .init("stand_in", JSONValue(standIn)), .init("admin_key", JSONValue(adminKey)),
     ])
     do throws(FileError) {
       try FileSystem.system.replace(path, with: value.utf8 + [UInt8(ascii: "\n")])

@@ -9,11 +9,12 @@ struct AdminAccess: Sendable {
   /// reaches for it by a trick of name resolution names a name.)
   private let takesAnyAddress: Bool
   private let token: String?
+  private let comparison: SecretComparison
 
   /// Paths that want no token: what probes ask.
   static let openPaths: Set<String> = ["/livez", "/readyz", "/healthz"]
 
-  init(listen: ListenAddress, hosts: [String], token: String?) {
+  init(listen: ListenAddress, hosts: [String], token: String?, comparison: SecretComparison = .constantTime) {
     var names = Set(hosts.map { Self.hostPart(of: $0).lowercased() })
     names.insert("localhost")
     switch listen {
@@ -26,6 +27,7 @@ struct AdminAccess: Sendable {
     }
     self.hosts = names
     self.token = token
+    self.comparison = comparison
   }
 
   /// Why a request is refused; nil when it isn't.
@@ -36,10 +38,9 @@ struct AdminAccess: Sendable {
         message: "The Host header names neither this listener's address nor localhost; add the name to admin.hosts.")
     }
     guard let token, !Self.openPaths.contains(path) else { return nil }
-    guard let authorization, let space = authorization.firstIndex(of: " "),
-      authorization[..<space].lowercased() == "bearer",
-      Self.isEqual(authorization[authorization.index(after: space)...].drop { $0 == " " }, token)
-    else {
+    // Compared always, and once: whoever shows nothing has shown an empty one.
+    let shown = Self.bearerToken(authorization)
+    guard comparison.isSame(shown ?? "", token), shown != nil else {
       return APIError(
         status: 401, code: "unauthorized", message: "Send the admin token as Authorization: Bearer TOKEN.")
     }
@@ -64,14 +65,11 @@ struct AdminAccess: Sendable {
       : !host.isEmpty && host.allSatisfy { $0.isNumber || $0 == "." }
   }
 
-  /// Takes the same time wherever the two differ.
-  static func isEqual(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
-    let one = Array(one.utf8)
-    let other = Array(other.utf8)
-    var difference = one.count ^ other.count
-    for index in 0..<max(one.count, other.count) {
-      difference |= Int(index < one.count ? one[index] : 0) ^ Int(index < other.count ? other[index] : 0)
-    }
-    return difference == 0
+  /// What stands behind `Bearer`; nil when that isn't what the header says.
+  private static func bearerToken(_ authorization: String?) -> String? {
+    guard let authorization, let space = authorization.firstIndex(of: " "),
+      authorization[..<space].lowercased() == "bearer"
+    else { return nil }
+    return String(authorization[authorization.index(after: space)...].drop { $0 == " " })
   }
 }

@@ -64,6 +64,7 @@ public final class Daemon: Sendable {
     platform_map_large_memory()
     Signals.block()
     let signals = Signals.stream()
+    StartChecks.checkUser(logger)
     do {
       let shares = try OpenFileLimit.makeRoom(
         for: OpenFileNeeds(configuration, standsIn: options.standsIn), logger)
@@ -81,12 +82,15 @@ public final class Daemon: Sendable {
       try listeners.start()
       announce(listeners, storage, standIn)
       manager.ready()
+      StartChecks.checkFiles(in: storage.directory, logger)
       let watchdog = Watchdog(manager) { listeners.isLive }
-      let housekeeping = Housekeeping {
+      let housekeeping = Housekeeping { [clock] in
         storage.apps.forgetIdle(hasPending: destinations.isOwed)
         destinations.clampGuard.check()
+        listeners.certificates.checkEnds(at: clock.now)
       }
       destinations.clampGuard.check()
+      listeners.certificates.checkEnds(at: clock.now)
 
       let files = Housekeeping(every: FileWatch.interval) {
         await listeners.reloader.lookAtFiles()
@@ -136,7 +140,8 @@ public final class Daemon: Sendable {
     logger.info("admin listens", ["address": .text(listeners.adminAddress)])
     if let standIn { logger.info("the stand-in upstream listens", ["address": .text(standIn.address)]) }
     AddressBook(
-      ingest: listeners.ingestAddresses, admin: listeners.adminAddress, standIn: standIn?.address
+      ingest: listeners.ingestAddresses, admin: listeners.adminAddress, standIn: standIn?.address,
+      adminKey: listeners.certificates.shown(by: .admin)?.facts?.keyPin
     ).write(to: storage.directory, logger: logger)
     logger.info(
       "ready",

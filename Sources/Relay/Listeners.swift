@@ -11,6 +11,7 @@ import Synchronization
 /// The two doors: ingest and admin.
 final class Listeners: Sendable {
   let reloader: Reloader
+  let certificates: Certificates
   private let ingest: HTTPServer
   private let admin: HTTPServer
   private let facts: RelayFacts
@@ -21,6 +22,8 @@ final class Listeners: Sendable {
   ) throws {
     let configuration = daemon.configuration
     var senders = HTTPServerConfiguration(configuration.ingest)
+    certificates = Certificates(logger: daemon.logger)
+    senders.tls = try certificates.identity(configuration.ingest.tls, of: .ingest)
     senders.maxConnections = files.connections
     ingest = HTTPServer(
       senders,
@@ -33,10 +36,14 @@ final class Listeners: Sendable {
     let drainer = Drainer(intake.gate, destinations, storage.audit, daemon.logger)
     let address = ListenAddress(configuration.admin.listen)
     let gate = AdminGate(AdminAccess(configuration.admin))
-    reloader = Reloader(daemon, storage, intake, destinations, ingest: ingest, gate: gate)
-    facts = RelayFacts(daemon, storage, intake, destinations, ingest: ingest, standIn: standIn)
+    reloader = Reloader(
+      daemon, storage, intake, destinations, ingest: ingest, gate: gate, certificates: certificates)
+    facts = RelayFacts(
+      daemon, storage, intake, destinations, ingest: ingest, certificates: certificates, standIn: standIn)
+    var askers = HTTPServerConfiguration(listen: [address], maxConnections: files.admin)
+    askers.tls = try certificates.identity(configuration.admin.tls, of: .admin)
     admin = HTTPServer(
-      HTTPServerConfiguration(listen: [address], maxConnections: files.admin),
+      askers,
       handler: AdminHandler(
         gate: gate, metrics: daemon.metrics,
         relay: AdminHandler.Relay(
@@ -46,6 +53,8 @@ final class Listeners: Sendable {
               .run(id, until: deadline)
           })),
       logger: daemon.logger)
+    certificates.attach(ingest, to: .ingest)
+    certificates.attach(admin, to: .admin)
     registerMetrics(daemon, destinations)
     SuppressionMetrics.register(in: daemon.metrics, label: { [apps = storage.apps] in apps.metricLabel(ofApp: $0) }) {
       [book = storage.suppression] in book.counts
@@ -54,6 +63,7 @@ final class Listeners: Sendable {
 
   private func registerMetrics(_ daemon: Daemon, _ destinations: Destinations) {
     ProcessMetrics.register(in: daemon.metrics)
+    certificates.register(in: daemon.metrics)
     RelayMetrics.register(
       in: daemon.metrics, version: RelayVersion.current, clock: daemon.clock,
       connections: { [ingest] in ingest.connections }, statuses: { destinations.statuses },
@@ -113,6 +123,7 @@ final class RelayFacts: Sendable {
   private let intake: Intake
   private let destinations: Destinations
   private let ingest: HTTPServer
+  private let certificates: Certificates
   private let standIn: EmbeddedStandIn?
   private let started = ContinuousClock.now
   private let isAccepting = Atomic(true)
@@ -120,13 +131,14 @@ final class RelayFacts: Sendable {
 
   init(
     _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, ingest: HTTPServer,
-    standIn: EmbeddedStandIn?
+    certificates: Certificates, standIn: EmbeddedStandIn?
   ) {
     self.daemon = daemon
     self.storage = storage
     self.intake = intake
     self.destinations = destinations
     self.ingest = ingest
+    self.certificates = certificates
     self.standIn = standIn
   }
 
@@ -155,7 +167,8 @@ final class RelayFacts: Sendable {
       StatusReport.Facts(
         version: RelayVersion.current, relay: storage.instanceID, uptime: .now - started, now: daemon.clock.now,
         ingestAddresses: ingest.addresses.map(\.description), isDraining: intake.gate.isClosed,
-        adminAddress: adminAddress.withLock { $0 },
+        adminAddress: adminAddress.withLock { $0 }, ingestTLS: certificates.status(of: .ingest),
+        adminTLS: certificates.status(of: .admin),
         standInAddress: standIn?.address, health: storage.log.health, log: storage.log.statistics,
         destinations: destinations.statuses, removedLetters: destinations.deadLetters.removedLetters,
         heldBytes: storage.log.heldBytes, suppressed: storage.suppression.counts,

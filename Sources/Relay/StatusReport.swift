@@ -14,6 +14,9 @@ enum StatusReport {
     /// No more events are taken in.
     var isDraining = false
     var adminAddress: String
+    /// What the listeners speak TLS with; nil: plain HTTP.
+    var ingestTLS: JSONValue?
+    var adminTLS: JSONValue?
     var standInAddress: String?
     var health: LogHealth
     var log: LogStatistics
@@ -37,10 +40,15 @@ enum StatusReport {
       .init("uptime_seconds", JSONValue(facts.uptime.seconds)),
       .init(
         "ingest",
-        [
-          "listen": .array(facts.ingestAddresses.map(JSONValue.string)), "draining": .bool(facts.isDraining),
-        ]),
-      .init("admin", ["listen": .string(facts.adminAddress)]),
+        .object(
+          [
+            .init("listen", .array(facts.ingestAddresses.map(JSONValue.string))),
+            .init("draining", .bool(facts.isDraining)),
+          ] + (facts.ingestTLS.map { [.init("tls", $0)] } ?? []))),
+      .init(
+        "admin",
+        .object(
+          [.init("listen", .string(facts.adminAddress))] + (facts.adminTLS.map { [.init("tls", $0)] } ?? []))),
     ]
     if let standIn = facts.standInAddress { members.append(.init("stand_in", ["listen": .string(standIn)])) }
     members.append(.init("log", log(facts)))

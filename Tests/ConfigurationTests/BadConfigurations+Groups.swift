@@ -51,11 +51,11 @@ extension BadConfiguration {
     ),
     .init(
       "admin:\n  listen: 0.0.0.0:8788",
-      "2: admin.listen: 0.0.0.0:8788 is reached from other machines, and there is no admin.token; set one, or listen on 127.0.0.1"
+      "2: admin.listen: 0.0.0.0:8788 is reached from other machines, and there is neither admin.token nor admin.tls.client_ca; set one, or listen on 127.0.0.1"
     ),
     .init(
       "admin: { listen: 0.0.0.0:8788, token: ~ }",
-      "1: admin.listen: 0.0.0.0:8788 is reached from other machines, and there is no admin.token; set one, or listen on 127.0.0.1"
+      "1: admin.listen: 0.0.0.0:8788 is reached from other machines, and there is neither admin.token nor admin.tls.client_ca; set one, or listen on 127.0.0.1"
     ),
     .init(
       "admin: { hosts: [http://a, a:b] }",
@@ -200,11 +200,8 @@ extension BadConfiguration {
 
   static let later: [BadConfiguration] = [
     .init(
-      "ingest:\n  tls: { certificate: a }",
-      "2: ingest.tls: comes with a later version of event-relay; remove it"),
-    .init(
       "privacy: {}",
-      "1: privacy: comes with a later version of event-relay; remove it"),
+      "1: privacy: comes with a later version of event-relay; remove it")
   ]
 
   static let more: [BadConfiguration] = [

@@ -51,8 +51,8 @@ import Testing
     #expect(try parse("admin: { token: \"${T:-}\" }").get().admin.token == nil)
     #expect(
       faults("admin:\n  listen: 0.0.0.0:1\n  token: ${T}", environment: ["T": ""]) == [
-        "2: admin.listen: 0.0.0.0:1 is reached from other machines, and there is no admin.token; "
-          + "set one, or listen on 127.0.0.1"
+        "2: admin.listen: 0.0.0.0:1 is reached from other machines, and there is neither admin.token nor "
+          + "admin.tls.client_ca; set one, or listen on 127.0.0.1"
       ])
     #expect(
       faults("apps:\n  - name: a\n    write_key: ${K}", environment: ["K": ""]) == [

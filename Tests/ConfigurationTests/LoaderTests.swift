@@ -65,6 +65,12 @@ import Testing
     expected.deadLetters = .init(maxSize: 1 << 20, retention: .seconds(86_400))
     expected.shutdownGrace = .zero
     expected.logging = .init(level: .debug, format: .json)
+    expected.warnings = [
+      ConfigurationFault(
+        file: "/etc/er/relay.yaml", line: 9, key: "admin.listen",
+        message:
+          "[::]:9 is reached from other machines without TLS: whoever is on the way reads the token; set admin.tls")
+    ]
     #expect(configuration == expected)
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("A server's bodies")
+@Suite("A server's bodies", .plainAndTLS)
 struct BodyTests {
   @Test(
     "are decoded",

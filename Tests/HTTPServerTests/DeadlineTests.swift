@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every one of these waits for the connection's end, not for time to pass.
-@Suite("A server's deadlines")
+@Suite("A server's deadlines", .plainAndTLS)
 struct DeadlineTests {
   private let long = Duration.seconds(3600)
 

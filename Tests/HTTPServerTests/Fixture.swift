@@ -3,6 +3,7 @@ import HTTPServer
 import Observability
 import Synchronization
 import TestSupport
+import Testing
 
 /// A handler made of closures. By itself it reads bodies of up to 1,000 bytes and sends them back.
 struct TestHandler: HTTPHandler {
@@ -33,7 +34,7 @@ func withServer(
   configure: (inout HTTPServerConfiguration) -> Void = { _ in },
   _ body: (HTTPServer, Int) async throws -> Void
 ) async throws {
-  var configuration = HTTPServerConfiguration(listen: listen)
+  var configuration = try HTTPServerConfiguration(inModeOfTest: listen)
   // Long, since a test that shares its cores with hundreds of others may be slow; those of deadlines set their own.
   configuration.headerTimeout = .seconds(600)
   configuration.bodyTimeout = .seconds(600)
@@ -50,6 +51,45 @@ func withServer(
     throw error
   }
   await server.stop(until: .now)
+}
+
+extension HTTPServerConfiguration {
+  /// As the test is run: plain, or with TLS.
+  init(inModeOfTest listen: [ListenAddress]) throws {
+    self.init(listen: listen)
+    if TLSClient.current != nil { tls = try TestIdentity.shared.get() }
+  }
+}
+
+/// What servers show in tests.
+enum TestIdentity {
+  static let shared = Result { try identity(TestCertificate("relay.test")) }
+
+  static func identity(_ files: TestCertificate, clients: TestCertificate? = nil, takesOwn: Bool = false) throws
+    -> TLSIdentity
+  {
+    try TLSIdentity(
+      TLSIdentity.Parts(
+        certificate: readFile(files.certificate) ?? [], key: readFile(files.key) ?? [],
+        clientAuthorities: clients.map { readFile($0.certificate) ?? [] }, takesOwnCertificate: takesOwn))
+  }
+}
+
+/// Runs each test of a suite twice: over plain connections, and over TLS where this machine can make a certificate.
+struct PlainAndTLS: SuiteTrait, TestTrait, TestScoping {
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await function()
+    guard testCase != nil, TestCertificate.canBeMade else { return }
+    try await TLSClient.$current.withValue(TLSClient(), operation: function)
+  }
+}
+
+extension Trait where Self == PlainAndTLS {
+  static var plainAndTLS: PlainAndTLS { PlainAndTLS() }
 }
 
 /// Exchanges that were handed out and not answered, for tests that answer them when they like.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("A server")
+@Suite("A server", .plainAndTLS)
 struct LifecycleTests {
   @Test("listens on IPv4, IPv6 and unix sockets at once")
   func addresses() async throws {
@@ -163,7 +163,8 @@ struct LifecycleTests {
     let held = Held()
     let directory = TemporaryDirectory()
     let path = directory.file("s")
-    let configuration = HTTPServerConfiguration(listen: [.tcp(host: "127.0.0.1", port: 0), .unix(path: path)])
+    let configuration = try HTTPServerConfiguration(
+      inModeOfTest: [.tcp(host: "127.0.0.1", port: 0), .unix(path: path)])
     let server = HTTPServer(configuration, handler: held.handler, logger: .silent)
     try server.start()
     guard case .tcp(_, let port) = server.addresses[0] else { return }
@@ -195,7 +196,8 @@ struct LifecycleTests {
   func stopIdle() async throws {
     for count in 0..<20 {
       let server = HTTPServer(
-        HTTPServerConfiguration(listen: [.tcp(host: "127.0.0.1", port: 0)]), handler: TestHandler(), logger: .silent)
+        try HTTPServerConfiguration(inModeOfTest: [.tcp(host: "127.0.0.1", port: 0)]), handler: TestHandler(),
+        logger: .silent)
       try server.start()
       guard case .tcp(_, let port) = server.addresses[0] else { return }
       var clients: [RawClient] = []
@@ -213,7 +215,8 @@ struct LifecycleTests {
   func cut() async throws {
     let held = Held()
     let server = HTTPServer(
-      HTTPServerConfiguration(listen: [.tcp(host: "127.0.0.1", port: 0)]), handler: held.handler, logger: .silent)
+      try HTTPServerConfiguration(inModeOfTest: [.tcp(host: "127.0.0.1", port: 0)]), handler: held.handler,
+      logger: .silent)
     try server.start()
     guard case .tcp(_, let port) = server.addresses[0] else { return }
     let client = try RawClient(port: port)

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A server's requests")
+@Suite("A server's requests", .plainAndTLS)
 struct RequestTests {
   @Test("reach the handler with method, path, query and headers as sent")
   func asSent() async throws {

@@ -1,4 +1,5 @@
 import HTTPServer
+import TestSupport
 import Testing
 
 @testable import Relay
@@ -72,5 +73,35 @@ struct AdminAccessTests {
       #expect(status(wrong, "/metrics") == 401)
     }
     for right in ["Bearer secret", "bearer  secret"] { #expect(status(right, "/flush") == nil) }
+  }
+
+  @Test("compares what is shown with the token once, by one function, whatever comes of it")
+  func comparison() {
+    let seen = Fact<[[String]]>([])
+    let recording = SecretComparison { shown, secret in
+      seen.change { $0.append([shown, secret]) }
+      return SecretComparison.constantTime.isSame(shown, secret)
+    }
+    let access = AdminAccess(
+      listen: .tcp(host: "127.0.0.1", port: 1), hosts: [], token: "secret", comparison: recording)
+    let cases: [(String?, String, Bool)] = [
+      (nil, "", false), ("", "", false), ("Bearer", "", false), ("Basic secret", "", false), ("Bearer ", "", false),
+      ("Bearer s", "s", false), ("Bearer secreT", "secreT", false), ("Bearer Secret", "Secret", false),
+      ("Bearer secret2", "secret2", false), ("Bearer secret", "secret", true),
+    ]
+    for (authorization, shown, isRight) in cases {
+      seen.change { $0 = [] }
+      let refusal = access.refusal(host: "localhost", authorization: authorization, path: "/status")
+      #expect((refusal == nil) == isRight && seen.value == [[shown, "secret"]])
+    }
+  }
+
+  @Test("a secret is the same as itself and as nothing else, however long")
+  func same() {
+    let isSame = SecretComparison.constantTime.isSame
+    let texts = ["", "a", "b", "ab", String(repeating: "a", count: 512), String(repeating: "a", count: 511) + "b", "é"]
+    for (at, one) in texts.enumerated() {
+      for (other, text) in texts.enumerated() { #expect(isSame(one, text) == (at == other)) }
+    }
   }
 }

@@ -36,6 +36,11 @@ struct DocumentedConfigurationTests {
       }
       let directory = TemporaryDirectory()
       _ = directory.write("left-alone.txt", "somebody\n")
+      if block.contains("tls:") {
+        try #require(TestCertificate.canBeMade)
+        _ = try TestCertificate("relay", in: directory)
+        _ = try TestCertificate("operators-ca", in: directory)
+      }
       let read = ConfigurationLoader.load(
         file: directory.write("relay.yaml", block), environment: environment, sinkTypes: SinkRegistry.types,
         protocols: ProtocolFormat.all)

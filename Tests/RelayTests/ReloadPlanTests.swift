@@ -184,4 +184,23 @@ struct ReloadPlanTests {
     #expect(partly.json["failed"]?.array?.first?["key"]?.string == "sinks.raw")
     #expect(partly.json["applied"]?.array?.first?.string == "apps")
   }
+
+  @Test("takes other certificates of a listener at once; TLS that is new, or goes, needs a restart")
+  func certificates() {
+    func tls(_ name: String) -> RelayConfiguration.TLS {
+      let file = PEMFile(path: "/\(name)", bytes: [])
+      return .init(certificate: file, key: file)
+    }
+    var (plain, one, other) = (old, old, old)
+    (one.ingest.tls, one.admin.tls) = (tls("one"), tls("one"))
+    (other.ingest.tls, other.admin.tls) = (tls("other"), tls("other"))
+    other.ingest.maxConnections = 5
+    let changed = ReloadPlan(from: one, to: other)
+    #expect(changed.steps == [.ingest, .admin] && changed.needsRestart.isEmpty && changed.result == other)
+    #expect(changed.applied == ["ingest.max_connections", "ingest.tls", "admin.tls"])
+    plain.ingest.maxConnections = 5
+    #expect(ReloadPlan(from: plain, to: other).needsRestart == ["ingest.tls", "admin.tls"])
+    #expect(ReloadPlan(from: other, to: plain).needsRestart == ["ingest.tls", "admin.tls"])
+    #expect(ReloadPlan(from: other, to: plain).result.ingest.tls == other.ingest.tls)
+  }
 }

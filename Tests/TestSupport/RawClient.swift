@@ -20,12 +20,17 @@ public final class RawClient: Sendable {
   }
 
   private let descriptor: Int32
+  private let session: TLSClientSession?
   private let queue = DispatchQueue(label: "raw client")
   // Only the queue touches it.
   private nonisolated(unsafe) var buffer: [UInt8] = []
 
-  /// - Parameter source: the IPv4 address it comes from; nil: as the kernel likes.
-  public init(host: String = "127.0.0.1", port: Int, from source: String? = nil) throws {
+  /// - Parameters:
+  ///   - source: the IPv4 address it comes from; nil: as the kernel likes.
+  ///   - tls: how TLS is spoken, with the first byte; nil: not at all.
+  public init(
+    host: String = "127.0.0.1", port: Int, from source: String? = nil, tls: TLSClient? = TLSClient.current
+  ) throws {
     var address = sockaddr_in6()
     var size: Int
     let family: Int32
@@ -47,6 +52,7 @@ public final class RawClient: Sendable {
       }
     }
     descriptor = try Self.connected(family, &address, size, from: source)
+    session = try tls.map { [descriptor] in try TLSClientSession(descriptor, $0) }
   }
 
   public init(unix path: String) throws {
@@ -54,6 +60,7 @@ public final class RawClient: Sendable {
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     descriptor = try Self.connected(AF_UNIX, &address, MemoryLayout<sockaddr_un>.size)
+    session = nil
   }
 
   private static func connected(
@@ -85,12 +92,10 @@ public final class RawClient: Sendable {
   /// Writes all of it; returns false when the other side doesn't take it any more.
   @discardableResult
   public func send(_ bytes: [UInt8]) async -> Bool {
-    await onQueue { [descriptor] in
+    await onQueue { [self] in
       var sent = 0
       while sent < bytes.count {
-        let count = bytes.withUnsafeBytes {
-          Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
-        }
+        let count = bytes.withUnsafeBytes { write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
         guard count > 0 else { return false }
         sent += count
       }
@@ -102,7 +107,26 @@ public final class RawClient: Sendable {
   public func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
 
   /// Tells the other side that nothing more comes.
-  public func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+  public func finishWriting() {
+    queue.sync { session?.finish() }
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// What came of the handshake, which is done if it wasn't yet: the version spoken and the server's certificate (DER); nil when
+  /// it failed.
+  public func handshake() async -> (version: String, certificate: [UInt8])? {
+    await onQueue { [session] in
+      guard let session, session.secure() else { return nil }
+      return (session.version, session.peer)
+    }
+  }
+
+  /// The last thing that went wrong with TLS, in the library's words.
+  public func tlsError() async -> String { await onQueue { [session] in session?.error ?? "" } }
+
+  private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    session?.write(bytes) ?? Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+  }
 
   /// Ends the connection so that the other side gets a reset.
   public func reset() {
@@ -154,10 +178,9 @@ public final class RawClient: Sendable {
 
   /// Writes a byte every few milliseconds, over and over the same, until the other side says something or closes.
   public func dribble(_ byte: UInt8, atMost count: Int = 60_000) async {
-    await onQueue { [descriptor] in
-      var byte = byte
+    await onQueue { [self] in
       for _ in 0..<count {
-        guard Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == 1 else { return }
+        guard withUnsafeBytes(of: byte, write) == 1 else { return }
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&watched, 1, 3) == 0 else { return }
       }
@@ -166,6 +189,11 @@ public final class RawClient: Sendable {
 
   private func readMore() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65536)
+    if let session {
+      let count = try chunk.withUnsafeMutableBytes { try session.read($0) }
+      buffer += chunk[..<count]
+      return count > 0
+    }
     let count = recv(descriptor, &chunk, chunk.count, 0)
     if count < 0, errno == EAGAIN { throw Failure(description: "nothing came for five minutes") }
     guard count > 0 else { return false }

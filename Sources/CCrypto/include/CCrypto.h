@@ -1,4 +1,4 @@
-/// What the program uses of OpenSSL's libcrypto: SHA-256, HMAC.
+/// What the program uses of OpenSSL's libcrypto: SHA-256, HMAC, certificates, comparing secrets.
 #ifndef CCRYPTO_H
 #define CCRYPTO_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "CCryptoStream.h"
+#include "crypto_equal.h"
 #include "crypto_hmac.h"
 #include "crypto_pem.h"
 

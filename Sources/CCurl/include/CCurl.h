@@ -31,6 +31,9 @@ typedef struct {
   long connect_timeout_ms;
   /// None: the authorities that libcurl was built to trust.
   client_pem authorities;
+  /// Public keys, `sha256//` and Base64 each, with a semicolon between them: the server must have one of these, and nothing
+  /// else of its certificate counts. Null: its certificate is verified.
+  const char *pinned_keys;
   /// Both or neither.
   client_pem client_certificate;
   client_pem client_key;

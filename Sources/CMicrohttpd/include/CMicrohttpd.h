@@ -12,6 +12,9 @@ struct mhd_options {
   unsigned int connection_limit;
   /// Bytes of a connection's memory pool, and by how many its read buffer is kept ahead.
   size_t memory_limit, memory_increment;
+  /// What sessions may agree on, in GnuTLS's words; null: connections are plain. Each session is to be given its certificate
+  /// when the `connection` callback says that its connection has begun.
+  const char *tls_priorities;
   void *context;
   enum MHD_Result (*handle)(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                             const char *version, const char *data, size_t *length, void **request);
@@ -37,6 +40,9 @@ int mhd_accept(int listen_socket, struct sockaddr *address, socklen_t *length);
 
 /// A connection's socket.
 int mhd_descriptor(struct MHD_Connection *connection);
+
+/// A connection's TLS session, as GnuTLS has it; null when it is plain.
+void *mhd_session(struct MHD_Connection *connection);
 
 /// What the `connection` callback stored for a connection.
 void *mhd_socket_context(struct MHD_Connection *connection);

@@ -40,14 +40,21 @@ struct RelayContact: Sendable {
     var problem = Problem.notRunning(
       "no relay runs with this configuration: admin.listen leaves the port to the system, and no relay has written "
         + "its own to \(PrintableText.of(configuration.dataDirectory))")
+    let trust = trust
+    if let trust, trust.keys.isEmpty {
+      return .failure(
+        .failed(
+          "the relay's certificate, by which it is known, can't be read: \(PrintableText.of(trust.unreadable ?? "?")); "
+            + "try again as a user who may read it"))
+    }
     for address in addresses() {
       let headers = configuration.admin.token.map { ["Authorization: Bearer \($0.revealed)"] } ?? []
-      let answer = await client.send(
-        HTTPClientRequest(
-          method: method, url: address.url + path, headers: headers, body: body.map { RequestBody($0.utf8) },
-          timeout: timeout, connectTimeout: .seconds(5),
-          unixSocket: address.unixSocket))
-      switch read(answer, address, accepted) {
+      var request = HTTPClientRequest(
+        method: method, url: address.url + path, headers: headers, body: body.map { RequestBody($0.utf8) },
+        timeout: timeout, connectTimeout: .seconds(5), unixSocket: address.unixSocket)
+      (request.pinnedKeys, request.clientCertificate) = (trust?.keys ?? [], trust?.certificate)
+      let answer = await client.send(request)
+      switch read(answer, address, accepted, trust) {
       case .success(let value): return .success(value)
       case .failure(let failure):
         problem = failure
@@ -69,26 +76,44 @@ struct RelayContact: Sendable {
 
   static func standInDirectory(_ dataDirectory: String) -> String { "\(dataDirectory)-stand-in" }
 
+  /// Nil when the admin listener speaks plain HTTP.
+  private var trust: AdminTrust? {
+    guard let tls = configuration.admin.tls, case .tcp = configuration.admin.listen else { return nil }
+    let directory = configuration.dataDirectory
+    return AdminTrust(tls, running: [directory, Self.standInDirectory(directory)].compactMap { relay.adminKey($0) })
+  }
+
   private func addresses() -> [Address] {
+    let scheme = configuration.admin.tls == nil ? "http" : "https"
     switch configuration.admin.listen {
     case .unix(let path): return [Address(url: "http://localhost", unixSocket: path, shown: "unix:\(path)")]
     case .tcp(let host, let port) where port != 0:
       let reachable = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host
       let shown = RelayConfiguration.Address.tcp(host: reachable, port: port).description
-      return [Address(url: "http://\(shown)", shown: shown)]
+      return [Address(url: "\(scheme)://\(shown)", shown: shown)]
     case .tcp:
       let directory = configuration.dataDirectory
       return [directory, Self.standInDirectory(directory)].compactMap { relay.adminAddress($0) }
-        .map { Address(url: "http://\($0)", shown: $0) }
+        .map { Address(url: "\(scheme)://\($0)", shown: $0) }
     }
   }
 
+  /// What may be behind a failure where TLS is spoken, or should be.
+  private static func hint(_ failure: TransportFailure, _ trust: AdminTrust?) -> String {
+    guard failure.kind == .tls || failure.kind == .reset else { return "" }
+    if let file = trust?.unreadable {
+      return "; it may want the certificate of which this user can't read \(PrintableText.of(file))"
+    }
+    return "; has admin.tls changed since the relay's start?"
+  }
+
   private func read(
-    _ answer: Result<HTTPAnswer, TransportFailure>, _ address: Address, _ accepted: Set<Int>
+    _ answer: Result<HTTPAnswer, TransportFailure>, _ address: Address, _ accepted: Set<Int>, _ trust: AdminTrust?
   ) -> Result<JSONValue, Problem> {
     switch answer {
     case .failure(let failure):
-      let text = "no relay answers at \(address.shown), the admin address: \(failure)"
+      let text =
+        "no relay answers at \(address.shown), the admin address: \(failure)" + Self.hint(failure, trust)
       return .failure(failure.kind == .connect || failure.kind == .resolve ? .notRunning(text) : .failed(text))
     case .success(let answer):
       let value = try? JSONValue(parsing: answer.body)

@@ -34,5 +34,6 @@ extension RelayPort {
     offlinePassport: { configuration, id, timeout in
       try PassportSearch.offline(configuration, id: id, timeout: timeout)
     },
-    adminAddress: { AddressBook(directory: $0)?.admin })
+    adminAddress: { AddressBook(directory: $0)?.admin }, adminKey: { AddressBook(directory: $0)?.adminKey },
+    tlsFaults: { TLSCheck.faults($0) })
 }

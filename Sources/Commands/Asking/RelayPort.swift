@@ -43,6 +43,10 @@ struct RelayPort: Sendable {
       { _, _, _ in nil }
   /// Where a relay that runs in this data directory says that its admin listener is, `127.0.0.1:40123`.
   var adminAddress: @Sendable (_ dataDirectory: String) -> String?
+  /// The public key that it says its admin listener shows; nil when it speaks plain HTTP.
+  var adminKey: @Sendable (_ dataDirectory: String) -> String? = { _ in nil }
+  /// What the library that speaks TLS can't use of what the configuration names, a sentence each.
+  var tlsFaults: @Sendable (RelayConfiguration) -> [String] = { _ in [] }
 
   /// No relay at all.
   static let none = RelayPort(

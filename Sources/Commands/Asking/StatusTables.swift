@@ -28,6 +28,7 @@ enum StatusTables {
     }
     if let listen = status["admin"]?["listen"]?.string, !listen.isEmpty { rows.append(("admin at", listen)) }
     if let listen = status["stand_in"]?["listen"]?.string { rows.append(("stand-in at", listen)) }
+    rows += certificates(status)
     if let log = status["log"] { rows += self.log(log) }
     if let accepted = status["ledger"]?["accepted"]?.integer(as: Int.self) {
       rows.append(("accepted", "\(accepted) events"))
@@ -37,6 +38,15 @@ enum StatusTables {
     return rows.map { title, value in
       title + String(repeating: " ", count: width - title.count) + "  " + PrintableText.of(value) + "\n"
     }.joined()
+  }
+
+  /// Until when the certificates of listeners that speak TLS are good.
+  private static func certificates(_ status: JSONValue) -> [(String, String)] {
+    ["ingest", "admin"].compactMap { door in
+      guard let tls = status[door]?["tls"] else { return nil }
+      let clients = tls["client_certificates"]?.bool == true ? ", clients show one too" : ""
+      return ("\(door) by TLS", "certificate good until \(tls["certificate_expires_at"]?.string ?? "?")\(clients)")
+    }
   }
 
   /// What deny lists have kept out; nil when that is nothing.

@@ -141,7 +141,7 @@ actor Sender {
     let answer = await client.send(
       HTTPClientRequest(
         url: target.url + request.path, headers: request.headers, body: request.body, timeout: .seconds(60),
-        unixSocket: target.unixSocket))
+        caFile: target.authorities, clientCertificate: target.certificate, unixSocket: target.unixSocket))
     switch answer {
     case .failure(let failure): return (nil, PrintableText.of("no answer: \(failure)"))
     case .success(let answer):

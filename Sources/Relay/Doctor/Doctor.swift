@@ -50,6 +50,7 @@ public struct Doctor: Sendable {
     } else {
       checks.append(.ok("data", "\(directory) has no log yet: no relay has run with this configuration"))
     }
+    checks += CertificateExamination(configuration: configuration, status: status, now: WallClock.system.now).checks()
     checks.append(configured())
     return [
       "ok": .bool(checks.allSatisfy(\.isOK)), "running": .bool(status != nil || isInUse),

@@ -1,4 +1,5 @@
 import Configuration
+import Dedupe
 import Delivery
 import EventLog
 import JSON
@@ -16,7 +17,9 @@ struct Misfits {
   /// A sentence each.
   func sentences(_ view: LogView, _ books: [String: DestinationView.Books]) -> [String] {
     view.destinations.flatMap { destination -> [String] in
-      guard let found = books[destination.name], found.ledger.waiting > 0 else { return [] }
+      // (The memory of ids reads behind like a sink, and is none.)
+      guard let found = books[destination.name], found.ledger.waiting > 0, destination.name != IDKeeper.destination
+      else { return [] }
       return destination.name == Destinations.upstreamName
         ? upstream(destination, found) : sink(destination, Int(clamping: found.ledger.waiting))
     }

@@ -85,6 +85,9 @@ struct ReloadPlan: Sendable, Equatable {
     let isSwitched = (old.ingest.dedupe.window == .zero) != (new.ingest.dedupe.window == .zero)
     switch key.name {
     case "log.max_size" where keepsSize, "ingest.dedupe.window" where isSwitched: return nil
+    // A listener speaks TLS from its start or never.
+    case "ingest.tls" where (old.ingest.tls == nil) != (new.ingest.tls == nil): return nil
+    case "admin.tls" where (old.admin.tls == nil) != (new.admin.tls == nil): return nil
     default: return key.step
     }
   }

@@ -45,9 +45,15 @@ extension Reloader {
     case .upstream: await destinations.reconfigureUpstream(new)
     case .ingest:
       setDoorLimits(new)
+      if certificates.take(.ingest) { certificates.checkEnds(at: daemon.clock.now) }
       intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
       intake.ids?.change(window: new.ingest.dedupe.window)
-    case .admin: gate.change(AdminAccess(new.admin))
+    case .admin:
+      gate.change(AdminAccess(new.admin))
+      if certificates.take(.admin) {
+        tellAdminKey()
+        certificates.checkEnds(at: daemon.clock.now)
+      }
     // It is asked for when the relay stops.
     case .shutdown: break
     }
@@ -66,6 +72,13 @@ extension Reloader {
       senders.maxConnections = OpenFileNeeds.connectionsMin
     }
     ingest.setLimits(from: senders)
+  }
+
+  /// Leaves the admin listener's public key where commands look for it.
+  private func tellAdminKey() {
+    guard var addresses = AddressBook(directory: storage.directory) else { return }
+    addresses.adminKey = certificates.shown(by: .admin)?.facts?.keyPin
+    addresses.write(to: storage.directory, logger: daemon.logger)
   }
 
   /// - Throws: when the apps contradict each other.

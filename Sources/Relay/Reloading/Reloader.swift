@@ -17,6 +17,7 @@ final class Reloader: Sendable {
   let destinations: Destinations
   let ingest: HTTPServer
   let gate: AdminGate
+  let certificates: Certificates
   private let current: Mutex<RelayConfiguration>
   private let isGood = Atomic(true)
   private let turns = ReloadTurns()
@@ -28,7 +29,7 @@ final class Reloader: Sendable {
 
   init(
     _ daemon: Daemon, _ storage: Storage, _ intake: Intake, _ destinations: Destinations, ingest: HTTPServer,
-    gate: AdminGate
+    gate: AdminGate, certificates: Certificates
   ) {
     self.daemon = daemon
     self.storage = storage
@@ -36,6 +37,7 @@ final class Reloader: Sendable {
     self.destinations = destinations
     self.ingest = ingest
     self.gate = gate
+    self.certificates = certificates
     current = Mutex(daemon.configuration)
   }
 
@@ -130,6 +132,7 @@ final class Reloader: Sendable {
     }
     guard faults.isEmpty else { return ReloadOutcome(faults: faults) }
     do {
+      try certificates.prepare(plan.result)
       if plan.steps.contains(.apps) { try Self.check(plan.result) }
       try storage.audit.record("reload", by: actor, ["applied": .array(plan.applied.map(JSONValue.string))])
     } catch {

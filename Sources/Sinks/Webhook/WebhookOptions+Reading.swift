@@ -55,7 +55,7 @@ extension WebhookOptions {
     guard let certificate, let key else { return nil }
     let pair = WebhookCertificate(certificate: certificate, key: key)
     // (What can't be read is a fault already, and one who only looks for the relay has read nothing.)
-    if !certificate.bytes.isEmpty, !key.bytes.isEmpty, let fault = pair.fault {
+    if !certificate.bytes.isEmpty, !key.bytes.isEmpty, let fault = PEMPair(certificate: certificate, key: key).fault {
       section.fault(fault.key, fault.message)
     }
     return pair

@@ -26,13 +26,15 @@ struct RelaySettings: Sendable {
   var adminToken = "~"
   /// Host names by which the admin listener may be called, besides those it always takes.
   var adminHosts = ""
+  /// Further keys of `admin`, each with a comma before it.
+  var adminKeys = ""
   var further = ""
 
   var yaml: String {
     """
     data_dir: ./data
     ingest: { listen: ["\(listen)"], keys: \(keys)\(intake) }
-    admin: { listen: "127.0.0.1:0", token: \(adminToken), hosts: [\(adminHosts)] }
+    admin: { listen: "127.0.0.1:0", token: \(adminToken), hosts: [\(adminHosts)]\(adminKeys) }
     \(apps)
     log: { \(log) }
     upstream:
@@ -61,14 +63,19 @@ final class RelayProcess: Sendable {
   private let settings: RelaySettings
 
   /// Starts a relay and waits until it is ready.
+  ///
+  /// - Parameters:
+  ///   - prefix: a command that runs the one behind it.
+  ///   - program: the program, where it isn't to be run from where it was built.
   init(
     _ directory: TemporaryDirectory, _ settings: RelaySettings, _ options: String...,
-    on disk: SmallDisk? = nil, openFiles: Int? = nil, environment: [String: String] = [:]
+    on disk: SmallDisk? = nil, openFiles: Int? = nil, under prefix: [String] = [],
+    program: String = ChildProcess.eventRelay, environment: [String: String] = [:]
   ) async throws {
     self.settings = settings
     let arguments = ["run", "--config", settings.write(in: directory)] + options
     let limit = openFiles.map { ["/bin/sh", "-c", "ulimit -n \($0); exec \"$@\"", "sh"] } ?? []
-    let command = (disk?.command ?? []) + limit + [ChildProcess.eventRelay] + arguments
+    let command = (disk?.command ?? []) + prefix + limit + [program] + arguments
     process = try ChildProcess(Array(command.dropFirst()), program: command[0], environment: environment)
     guard await process.waitForLine(" ready") != nil else {
       throw TestFailure("the relay doesn't get ready:\n\(process.errorText)")
