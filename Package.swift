@@ -168,7 +168,9 @@ let package = Package(
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "PowerLoss", "Records", "event-relay"],
+      dependencies: [
+        "TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "PowerLoss", "Records", "event-relay",
+      ],
       swiftSettings: swiftSettings),
     fuzzTarget(),
   ],

@@ -63,8 +63,8 @@ final class Listener {
     options.initialize(to: mhd_options())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     self.socket = socket
-      if case .tcp = socket.address { identity = shared.configuration.tls }
-      options.pointee = callbacks()
+    if case .tcp = socket.address { identity = shared.configuration.tls }
+    options.pointee = callbacks()
     daemon = mhd_start(options)
     guard let daemon, epoll >= 0, mailbox.descriptor >= 0 else {
       throw HTTPServerError(
