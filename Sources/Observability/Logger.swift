@@ -92,14 +92,24 @@ public final class Logger: Sendable {
     log(.error, message, about: about, fields)
   }
 
+  /// An error of which each line names something else that is gone: up to `burst` of them come out in a window.
+  public func error(
+    _ message: StaticString, about: String, burst: Int, _ fields: KeyValuePairs<String, LogValue>
+  ) {
+    log(.error, message, about: about, burst: burst, fields)
+  }
+
   /// Writes a line, unless the level is below the logger's or the same was just said too often.
   ///
-  /// - Parameter about: what the line is about (a destination, an app, a file); said as field `about` when not empty.
+  /// - Parameters:
+  ///   - about: what the line is about (a destination, an app, a file); said as field `about` when not empty.
+  ///   - burst: how many of its lines come out in one window.
   public func log(
-    _ level: LogLevel, _ message: StaticString, about: String = "", _ fields: KeyValuePairs<String, LogValue> = [:]
+    _ level: LogLevel, _ message: StaticString, about: String = "", burst: Int = Logger.burst,
+    _ fields: KeyValuePairs<String, LogValue> = [:]
   ) {
     let style = style.withLock { $0 }
-    guard level >= style.level, let heldBack = admit("\(message)\u{0}\(about)") else { return }
+    guard level >= style.level, let heldBack = admit("\(message)\u{0}\(about)", burst: burst) else { return }
     var all: [(String, LogValue)] = about.isEmpty ? [] : [("about", .text(about))]
     all += fields.map { ($0.key, $0.value) }
     if heldBack > 0 { all.append(("repeated", .integer(heldBack))) }
@@ -110,7 +120,7 @@ public final class Logger: Sendable {
   }
 
   /// How many lines were held back before this one; nil when this one is held back too.
-  private func admit(_ key: String) -> Int? {
+  private func admit(_ key: String, burst: Int) -> Int? {
     let now = ContinuousClock.now
     return counts.withLock { counts in
       if counts.count >= Self.messagesMax, counts[key] == nil { counts.removeAll(keepingCapacity: true) }
@@ -118,7 +128,7 @@ public final class Logger: Sendable {
       let heldBack = count.heldBack
       if now - count.since >= Self.window { count = Count(since: now) }
       defer { counts[key] = count }
-      guard count.written < Self.burst else {
+      guard count.written < burst else {
         count.heldBack += 1
         return nil
       }

@@ -144,6 +144,28 @@ struct DamageTests {
     }
   }
 
+  @Test("every record of a segment, each named: the log's lines about losses are not thinned out", arguments: [1, 2])
+  func everyRecord(segment: Int) throws {
+    let (files, end) = try files()
+    let path = segment == 1 ? first : second
+    let frames = try frames(try #require(files[path]))
+    let found = try open(files, path) { bytes in
+      for frame in frames { bytes[frame.used.upperBound - 1] ^= 1 }
+    }
+    let lost = Set(frames.flatMap { Array($0.numbers) })
+    #expect(found.numbers == (1..<end).filter { !lost.contains($0) })
+    #expect(found.ledger.settled[.lost] == UInt64(lost.count) && found.ledger.accepted == end - 1)
+    let named = found.lines.flatMap { line -> [UInt64] in
+      func number(_ name: String) -> UInt64? {
+        guard let at = line.firstRange(of: "\(name)=") else { return nil }
+        return UInt64(line[at.upperBound...].prefix { $0.isNumber })
+      }
+      guard let first = number("first_lost"), let last = number("last_lost"), first <= last else { return [] }
+      return Array(first...last)
+    }
+    #expect(named.sorted() == lost.sorted(), "\(frames.count) records: \(found.lines)")
+  }
+
   @Test("a finished segment that ends at any byte: what was behind that is named, and the next one flows")
   func truncated() throws {
     let (files, end) = try files()

@@ -56,6 +56,14 @@ struct LoggerTests {
     #expect(lines.list.isEmpty)
   }
 
+  @Test("lets as many lines through as it is told to, where each names something else")
+  func burst() {
+    let lines = Lines()
+    let logger = Logger(clock: clock) { lines.add($0) }
+    for number in 0..<30 { logger.error("gone", about: "file", burst: 20, ["number": .integer(number)]) }
+    #expect(lines.list.count == 20)
+  }
+
   @Test("holds back what is said too often, for each subject by itself")
   func rateLimit() {
     let lines = Lines()

@@ -211,13 +211,18 @@ extension LogOpening {
   }
 }
 
+/// Lines about damaged places of one file in a short time: each names other events, so none is left out before that.
+private let damageLinesMax = 10_000
+
 /// One line that names a damaged place and what went with it.
 func tellDamage(_ path: String, offset: Int, lost: Range<UInt64>, _ logger: Logger) {
   if lost.isEmpty {
-    logger.error("a part of the log is damaged; it names no event", about: path, ["offset": .integer(offset)])
+    logger.error(
+      "a part of the log is damaged; it names no event", about: path, burst: damageLinesMax,
+      ["offset": .integer(offset)])
   } else {
     logger.error(
-      "a record of the log is damaged: its events are lost", about: path,
+      "a record of the log is damaged: its events are lost", about: path, burst: damageLinesMax,
       [
         "offset": .integer(offset), "first_lost": .integer(Int(lost.lowerBound)),
         "last_lost": .integer(Int(lost.upperBound) - 1),
