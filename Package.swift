@@ -148,7 +148,7 @@ let package = Package(
         "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
       ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
     .target(name: "PowerLossShim", path: "Tests/PowerLossShim", cSettings: cSettings),
-    .target(name: "PowerLoss", path: "Tests/PowerLoss", swiftSettings: swiftSettings),
+    .target(name: "PowerLoss", dependencies: ["CPlatform"], path: "Tests/PowerLoss", swiftSettings: swiftSettings),
     tests("PowerLoss"),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"), tests("Dialects"),
@@ -163,7 +163,9 @@ let package = Package(
     tests("Commands", ["Relay", "Sinks"]),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "PowerLoss", "Records", "event-relay"],
+      dependencies: [
+        "TestSupport", "Archive", "CZlib", "Clocks", "CrashPoints", "JSON", "PowerLoss", "Records", "event-relay",
+      ],
       swiftSettings: swiftSettings),
     fuzzTarget(),
   ],
