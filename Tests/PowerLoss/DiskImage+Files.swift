@@ -1,3 +1,4 @@
+import CPlatform
 import Glibc
 
 extension DiskImage {
@@ -14,7 +15,7 @@ extension DiskImage {
     func note(_ path: String, _ identity: FileIdentity) {
       var status = stat()
       guard lstat(path, &status) == 0 else { return }
-      lines += "\(status.st_ino) \(identity.inode) \(identity.born)\n"
+      lines += "\(status.st_ino) \(platform_birth_time_of(path)) \(identity.inode) \(identity.born)\n"
     }
     for entry in entries {
       let path = "\(root)/\(entry.path)"

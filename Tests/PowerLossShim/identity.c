@@ -12,9 +12,10 @@
 
 // What the stat calls tell of a file: its real identity, or the one it had before the cut.
 
+// (An inode alone doesn't tell a file: once the file is gone, another one gets it.)
 struct shown {
   uint64_t inode, shown_inode;
-  int64_t shown_born;
+  int64_t born, shown_born;
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -33,15 +34,15 @@ static void load(void) {
   FILE *file = path ? fopen(path, "re") : NULL;
   if (!file) return;
   unsigned long long inode, shown_inode, read_generation;
-  long long born;
+  long long born, shown_born;
   if (fscanf(file, "generation %llu", &read_generation) == 1) {
     generation = read_generation;
     translates = true;
   }
-  while (fscanf(file, "%llu %llu %lld", &inode, &shown_inode, &born) == 3) {
+  while (fscanf(file, "%llu %lld %llu %lld", &inode, &born, &shown_inode, &shown_born) == 4) {
     table = realloc(table, (table_count + 1) * sizeof *table);
     if (!table) abort();
-    table[table_count++] = (struct shown){inode, shown_inode, born};
+    table[table_count++] = (struct shown){inode, shown_inode, born, shown_born};
   }
   fclose(file);
   if (table_count > 0) qsort(table, table_count, sizeof *table, by_inode);
@@ -52,13 +53,20 @@ bool power_loss_translates(void) {
   return translates;
 }
 
-uint64_t power_loss_shown_inode(uint64_t inode, int64_t *born) {
-  if (!power_loss_translates()) return inode;
+static const struct shown *find(uint64_t inode) {
   struct shown key = {.inode = inode};
-  struct shown *found = table_count > 0 ? bsearch(&key, table, table_count, sizeof key, by_inode) : NULL;
-  if (!found) return inode + (generation << 40);
-  if (born) *born = found->shown_born;
-  return found->shown_inode;
+  return table_count > 0 ? bsearch(&key, table, table_count, sizeof key, by_inode) : NULL;
+}
+
+void power_loss_show(uint64_t *inode, int64_t *born) {
+  if (!power_loss_translates()) return;
+  const struct shown *found = find(*inode);
+  if (found && found->born == *born) {
+    *inode = found->shown_inode;
+    *born = found->shown_born;
+  } else {
+    *inode += generation << 40;
+  }
 }
 
 static long look(int descriptor, const char *path, int flags, unsigned mask, struct statx *facts) {
@@ -72,7 +80,8 @@ bool power_loss_identify(int descriptor, const char *path, int flags, struct pow
   errno = before;
   if (!is_there) return false;
   identity->born = (int64_t)facts.stx_btime.tv_sec * 1000000000 + facts.stx_btime.tv_nsec;
-  identity->inode = power_loss_shown_inode(facts.stx_ino, &identity->born);
+  identity->inode = facts.stx_ino;
+  power_loss_show(&identity->inode, &identity->born);
   identity->is_regular = S_ISREG(facts.stx_mode);
   identity->is_directory = S_ISDIR(facts.stx_mode);
   return true;
@@ -82,7 +91,10 @@ bool power_loss_identify(int descriptor, const char *path, int flags, struct pow
 
 static int status(int directory, const char *path, struct stat *facts, int flags) {
   int result = (int)syscall(SYS_newfstatat, directory, path, facts, flags);
-  if (result == 0) facts->st_ino = power_loss_shown_inode(facts->st_ino, NULL);
+  struct power_loss_identity identity;
+  if (result == 0 && power_loss_translates() && power_loss_identify(directory, path, flags, &identity)) {
+    facts->st_ino = identity.inode;
+  }
   return result;
 }
 
@@ -105,16 +117,13 @@ int fstatat64(int directory, const char *restrict path, struct stat64 *restrict 
 
 int statx(int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict facts) {
   int result = (int)look(directory, path, flags, mask, facts);
-  if (result != 0 || !power_loss_translates()) return result;
-  int64_t born = INT64_MIN;
-  struct statx whole;
-  // (The inode is needed for the time of birth, whether it was asked for or not.)
-  if (look(directory, path, flags, STATX_INO, &whole) != 0) return result;
-  uint64_t inode = power_loss_shown_inode(whole.stx_ino, &born);
-  if (facts->stx_mask & STATX_INO) facts->stx_ino = inode;
-  if (born != INT64_MIN && facts->stx_mask & STATX_BTIME) {
-    facts->stx_btime.tv_sec = born / 1000000000;
-    facts->stx_btime.tv_nsec = (uint32_t)(born % 1000000000);
+  struct power_loss_identity identity;
+  // (Both are needed to tell the file, whatever was asked for.)
+  if (result != 0 || !power_loss_translates() || !power_loss_identify(directory, path, flags, &identity)) return result;
+  if (facts->stx_mask & STATX_INO) facts->stx_ino = identity.inode;
+  if (facts->stx_mask & STATX_BTIME) {
+    facts->stx_btime.tv_sec = identity.born / 1000000000;
+    facts->stx_btime.tv_nsec = (uint32_t)(identity.born % 1000000000);
   }
   return result;
 }

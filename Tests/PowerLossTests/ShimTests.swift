@@ -105,6 +105,20 @@ struct ShimTests {
     #expect((lines.last.flatMap { UInt64($0) } ?? 0) > 1 << 40)
   }
 
+  @Test("doesn't take a new file that has a removed one's inode for that one")
+  func inodeUsedAgain() throws {
+    try run("printf hello > a")
+    let image = try history().whole
+    let was = try #require(image.entries.first).identity
+    unlink(root.file("a"))
+    try image.write(below: root.path, identities: notes.file("identities"), generation: 1)
+    // Many, so that one of them gets it.
+    let words = "rm a; i=0; while [ $i -lt 50 ]; do printf x > f$i; i=$((i + 1)); done; stat -c %i f*"
+    let shown = try run(words, ["POWER_LOSS_IDENTITIES": notes.file("identities")])
+    let numbers = shown.output.split(separator: "\n").compactMap { UInt64($0) }
+    #expect(numbers.count == 50 && !numbers.contains(was.inode) && numbers.allSatisfy { $0 > 1 << 40 })
+  }
+
   @Test("says so when a program does what it can't tell")
   func unsupported() throws {
     try run("printf x > a; ln a b")

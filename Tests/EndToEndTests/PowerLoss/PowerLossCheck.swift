@@ -98,7 +98,8 @@ struct PowerLossCheck {
     var records: [Record] = []
     var start = 0
     for event in finder.events(in: bytes) {
-      let head = bytes[start..<event.at]
+      // (Torn, it may be shorter than it was sent.)
+      let head = bytes[min(start, event.at)..<event.at]
       let end = event.end + 2
       let isWhole =
         event.isWhole && head.starts(with: opening) && end <= bytes.count

@@ -14,8 +14,8 @@
 //                          that promises and doesn't keep
 //   POWER_LOSS_SYNC        `skip`: no sync is carried out, for speed where nothing is recorded
 //   POWER_LOSS_IDENTITIES  a file: what inode and time of birth files have that were put back after a cut. Its first line is
-//                          `generation G`, the others are `INODE SHOWN-INODE SHOWN-BIRTH`. Other inodes are shown as
-//                          themselves plus G << 40, so that none is shown that a file of before the cut had
+//                          `generation G`, the others are `INODE BIRTH SHOWN-INODE SHOWN-BIRTH`. Others are shown as
+//                          their inode plus G << 40, so that none is shown that a file of before the cut had
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,7 +80,8 @@ void power_loss_unsupported(const char *what);
 
 bool power_loss_identify(int descriptor, const char *path, int flags, struct power_loss_identity *identity);
 bool power_loss_translates(void);
-uint64_t power_loss_shown_inode(uint64_t inode, int64_t *born);
+// Replaces a file's inode and time of birth by those that are shown for it.
+void power_loss_show(uint64_t *inode, int64_t *born);
 
 // paths.c
 
