@@ -52,12 +52,12 @@ extension EndToEnd {
     @Test("more connections than files may be open keep nobody out once they are gone")
     func tooManyConnections() async throws {
       let upstream = try ScriptedUpstream()
-      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream), openFiles: 28)
+      let relay = try await RelayProcess(directory, RelaySettings(upstream: upstream), openFiles: 56)
       #expect(relay.process.errorText.contains("limit of open files is too low"), "\(relay.process.errorText)")
       let address = relay.ingest[0]
       try await onThread {
-        let connections = (0..<60).compactMap { _ in try? TestConnection(to: address) }
-        #expect(connections.count >= 28)
+        let connections = (0..<120).compactMap { _ in try? TestConnection(to: address) }
+        #expect(connections.count >= 56)
       }
       // Until the relay has seen that they are gone, it may cut new ones off.
       let event = TestEvent(0)

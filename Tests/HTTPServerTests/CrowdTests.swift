@@ -15,6 +15,8 @@ struct CrowdTests {
         let client = try index == 0 ? RawClient(host: "::1", port: sixPort) : RawClient(port: port)
         await client.send(post("in"))
         clients.append(client)
+        // (The listeners are threads of their own: one after the other, so that each exchange is known to be whose.)
+        _ = await held.wait(for: index + 1)
       }
       // Who waits for an answer makes way for nobody.
       let exchanges = await held.wait(for: 3)
