@@ -16,6 +16,11 @@ struct PowerLossCheck {
   /// Everything is sent once more, as senders do that missed the answers.
   var sendsAgain = false
 
+  /// What relays said that were cut off while they worked on what the first cut left.
+  var saidBefore = ""
+  /// Numbers of events that the log names as lost: see ``PowerLossCheck/readLost(_:)``.
+  private(set) var lost: Set<Int> = []
+
   /// What was compared.
   private(set) var debts = 0
   private(set) var tornTails = 0
@@ -36,6 +41,7 @@ struct PowerLossCheck {
     do {
       let relay = try await RelayProcess(place.disk, place.settings(), environment: place.afterCut)
       var status = try await settle(relay)
+      readLost(saidBefore + relay.process.errorText)
       let before = records("events")
       check(before, isFinal: false)
       checkSuppressed(status)
@@ -120,7 +126,8 @@ struct PowerLossCheck {
   /// Each number and each event once, all that are owed, whole.
   private mutating func check(_ records: [Record], isFinal: Bool, of sink: String = "raw") {
     let numbers = records.map(\.number).sorted()
-    expect(numbers == Array(1...max(1, numbers.count)) || numbers.isEmpty, "\(sink): numbers repeat or are missing")
+    let due = (1...max(1, numbers.last ?? 0)).filter { !lost.contains($0) }
+    expect(numbers == due || numbers.isEmpty, "\(sink): numbers repeat or are missing")
     expectNone(records.filter { !$0.isWhole }.map(\.id), "\(sink): lines are torn, altered or of no sent event")
     expectNone(owed.subtracting(records.map(\.id)), "\(sink): answered with 200 and missing")
     var times: [String: Int] = [:]
@@ -171,8 +178,8 @@ struct PowerLossCheck {
       func count(_ key: String) -> Int { ledger[key]?.integer() ?? 0 }
       let dead = name == "upstream" ? letters : 0
       expect(
-        count("accepted") == stored && count("delivered") == stored - dead && count("dead_lettered") == dead
-          && count("lost") == 0 && count("dropped") == 0,
+        count("accepted") == stored + lost.count && count("delivered") == stored - dead
+          && count("dead_lettered") == dead && count("lost") == lost.count && count("dropped") == 0,
         "\(name): the ledger \(ledger) for \(stored) stored events and \(dead) dead letters")
     }
   }
@@ -191,9 +198,23 @@ struct PowerLossCheck {
     expect(whole >= told, "the audit trail has \(whole) of \(told) changes")
   }
 
-  /// A cut within the model is no damage.
+  /// Of the last round of writing one request's frame may be broken and a later one whole. Whether the round was answered
+  /// the log can't know, so it counts the broken one as lost. That no answered event is among them, other checks see to.
+  private mutating func readLost(_ text: String) {
+    for line in text.split(separator: "\n") where line.contains(Self.brokenFrame) {
+      func number(_ key: String) -> Int? {
+        line.split(separator: " ").first { $0.hasPrefix(key) }.flatMap { Int($0.dropFirst(key.count)) }
+      }
+      guard let first = number("first_lost="), let last = number("last_lost="), first <= last else { continue }
+      lost.formUnion(first...last)
+    }
+  }
+
+  private static let brokenFrame = " ERROR a record of the log is damaged: its events are lost"
+
+  /// A cut within the model is no damage but that.
   private mutating func checkLog(_ text: String) {
-    for line in text.split(separator: "\n") where line.contains(" ERROR ") {
+    for line in text.split(separator: "\n") where line.contains(" ERROR ") && !line.contains(Self.brokenFrame) {
       faults.append("the relay says: \(line)")
     }
     if text.contains("a write that never ended was cut off") { tornTails += 1 }
@@ -208,7 +229,9 @@ struct PowerLossCheck {
     }
     for words in tools {
       let result = try await eventRelay(words, environment: place.afterCut)
-      expect(result.exitCode == 0, "\(words.prefix(2)): \(result.output)\(result.errors)")
+      // (What is lost they name, as long as its segment is there.)
+      let isExplained = !lost.isEmpty && result.output.contains("damage") && !words.contains("archive")
+      expect(result.exitCode == 0 || isExplained, "\(words.prefix(2)): \(result.output)\(result.errors)")
     }
   }
 

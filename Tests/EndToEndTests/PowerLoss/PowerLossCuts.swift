@@ -11,6 +11,8 @@ struct PowerLossCuts {
     /// Events that had to be there, each time that one was looked for.
     var debts = 0
     var tornTails = 0
+    /// Events that nobody was told are safe and that the log counts as lost, to be on the safe side.
+    var countedLost = 0
     var losses = CutSums()
 
     mutating func add(_ other: Sums) {
@@ -21,6 +23,7 @@ struct PowerLossCuts {
       second += other.second
       debts += other.debts
       tornTails += other.tornTails
+      countedLost += other.countedLost
       losses.add(other.losses)
     }
   }
@@ -59,6 +62,7 @@ struct PowerLossCuts {
     sums.cuts += 1
     sums.debts += check.debts
     sums.tornTails += check.tornTails
+    sums.countedLost += check.lost.count
     return check.faults.isEmpty ? nil : Failure(number: number, record: at, faults: check.faults)
   }
 
@@ -83,6 +87,7 @@ struct PowerLossCuts {
       process.kill(SIGTERM)
     }
     _ = await process.wait()
+    check.saidBefore = process.errorText + "\n"
     let journal = try Journal(readFile(place.journal(1)) ?? [])
     let at = point(in: journal, &random)
     let length = at == 0 ? 0 : journal.ends[at - 1]

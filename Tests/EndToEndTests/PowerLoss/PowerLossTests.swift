@@ -38,7 +38,7 @@ extension EndToEnd {
         """
         Power cuts: \(all.cuts) (seed \(Self.seed)): \(all.withinSyncs) within a sync, \(all.behindSyncs) behind one, \
         \(all.withinNames) within a change of names, \(all.second) again within recovery. Events looked for: \(all.debts). \
-        Relays that found a torn write: \(all.tornTails). \(all.losses)
+        Relays that found a torn write: \(all.tornTails). Unanswered events counted as lost: \(all.countedLost). \(all.losses)
         """)
       #expect(all.cuts >= Self.cuts && all.debts > all.cuts * 100)
       #expect(all.tornTails > 0 && all.second > 0 && all.losses.sectorsLost > 0 && all.losses.namesLost > 0)
