@@ -85,6 +85,45 @@ import Testing
     #expect(bench.writer.notes.contains(.missing(file: part, first: 1, last: 5)))
   }
 
+  @Test
+  func `A manifest's last line of which a cut of power kept only the end is cut off, and its file published again`()
+    throws
+  {
+    try bench.publish(files: 1, of: 10)
+    try bench.append(5)
+    try bench.sync()
+    let parts = bench.names.filter { $0.hasSuffix(".part") }.map { ($0, bench.bytes($0)) }
+    let (committed, start) = (bench.memory, bench.bytes("manifest.ndjson").count)
+    let old = Set(bench.names)
+    try bench.publish()
+    let whole = bench.bytes("manifest.ndjson")
+    let published = bench.names.filter { !old.contains($0) }
+    #expect(parts.count == 2 && published.count == 2)
+    for torn in [1, 100, whole.count - start - 1] {
+      for garbage in [UInt8(0), UInt8(ascii: "\n"), UInt8(ascii: "x")] {
+        bench.close()
+        for name in published { unlink(bench.file(name)) }
+        for (name, bytes) in parts { bench.write(name, bytes) }
+        bench.write("manifest.ndjson", whole)
+        bench.change("manifest.ndjson") { for at in start..<start + torn { $0[at] = garbage } }
+        bench.memory = committed
+        try bench.open()
+        #expect(bench.writer.notes.contains(.manifestCut(bytes: whole.count - start)), "\(torn) of \(garbage)")
+        try bench.publish()
+        #expect(try bench.sequences() == Array(1...15))
+        #expect(try bench.verify().faults.isEmpty)
+      }
+    }
+    // A line that was synced is no such thing: its file has its name, or it was committed.
+    for memory in [committed, bench.memory] {
+      bench.close()
+      bench.change("manifest.ndjson") { $0[start + 20] ^= 1 }
+      bench.memory = memory
+      #expect(throws: ArchiveError.self) { try bench.open() }
+      bench.change("manifest.ndjson") { $0[start + 20] ^= 1 }
+    }
+  }
+
   @Test func `A part whose events are published already is set aside`() throws {
     try bench.publish(files: 2, of: 10)
     try bench.append(5)

@@ -27,6 +27,15 @@ extension ManifestEntry {
     return (try ManifestEntry(json), hash)
   }
 
+  /// Whether a line ends in the hash of what stands before it: one that does was written as it is, whatever it says.
+  static func isWhole(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard line.count > hashBytes else { return false }
+    let end = line[(line.count - hashBytes)...]
+    let digits = String(decoding: end.dropFirst(hashName.count).prefix(2 * Digest.byteCount), as: UTF8.self)
+    let body = UnsafeRawBufferPointer(rebasing: line[..<(line.count - hashBytes)])
+    return end.starts(with: hashName) && Digest(digits) == SHA256Stream.digest(body)
+  }
+
   private init(_ json: JSONValue) throws(Misfit) {
     let type = try json.text("type")
     content =
