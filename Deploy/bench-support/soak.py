@@ -80,6 +80,9 @@ def number_of(identifier):
 class Receiver(http.server.BaseHTTPRequestHandler):
     """The upstream and the webhook's receiver; `mode` of its server says how it behaves just now."""
     protocol_version = "HTTP/1.1"
+    # An answer in one piece: in two, each would wait for the other side's delayed acknowledgement.
+    wbufsize = -1
+    disable_nagle_algorithm = True
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -417,11 +420,11 @@ def main():
     soak.start()
     try:
         soak.run()
+        soak.plot()
         soak.settle()
     finally:
         if soak.relay.poll() is None:
             soak.relay.kill()
-    soak.plot()
     sums = soak.verdict()
     text = json.dumps(sums, indent=2)
     (soak.out / "summary.json").write_text(text + "\n")

@@ -94,10 +94,31 @@ private struct SlowHead {
 
   var expectsContinue: Bool { values("expect").last.map(Self.trimmed) == "100-continue" }
 
+  /// A name, or an address in brackets, and perhaps a colon and digits.
+  private static func isHost(_ text: String) -> Bool {
+    let no = Set("/\\?#@<>\"^`{|} \t".unicodeScalars)
+    guard text.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value < 0x7F && !no.contains($0) })
+    else {
+      return false
+    }
+    let pieces = text.split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
+    if pieces.count == 2 {
+      return pieces[1].isEmpty || pieces[1].first == ":" && pieces[1].dropFirst().allSatisfy(isDigit)
+    }
+    return text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().allSatisfy {
+      $0.allSatisfy(isDigit)
+    }
+  }
+
+  private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
+
   func isBad(isHTTP10: Bool) -> Bool {
-    if lines.contains(where: { $0.name.unicodeScalars.contains { $0.value <= 0x20 } }) { return true }
-    let hosts = values("host").count
-    if hosts > 1 || hosts == 0 && !isHTTP10 { return true }
+    let signs = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz".unicodeScalars)
+    if lines.contains(where: { !signs.isSuperset(of: $0.name.unicodeScalars) }) { return true }
+    if lines.contains(where: { $0.bytes.contains { $0 != 0x09 && $0 < 0x20 || $0 == 0x7F } }) { return true }
+    let hosts = values("host")
+    if hosts.count > 1 || hosts.isEmpty && !isHTTP10 { return true }
+    if let host = hosts.first, !Self.isHost(Self.trimmed(host)) { return true }
     let lengths = values("content-length").count
     if lengths > 1 || lengths == 1 && length == nil { return true }
     guard !values("transfer-encoding").isEmpty else { return false }
