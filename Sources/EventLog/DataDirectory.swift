@@ -42,6 +42,7 @@ public final class DataDirectory: Sendable {
     try asLogError { () throws(DiskError) in try disk.makeDirectory(path) }
     let descriptor = try takeLock(path)
     do throws(LogError) {
+      try syncNames(path, disk)
       // (`??` would lose the error's type.)
       let known = try readInstanceID(path, disk)
       let instanceID = if let known { known } else { try makeInstanceID(path, disk) }
@@ -49,6 +50,22 @@ public final class DataDirectory: Sendable {
     } catch {
       Glibc.close(descriptor)
       throw error
+    }
+  }
+
+  /// Makes durable what a process that was killed had made, renamed or removed here and not synced: whatever is found from
+  /// now on is gone by.
+  private static func syncNames(_ path: String, _ disk: RealDisk) throws(LogError) {
+    try asLogError { () throws(DiskError) in
+      try disk.syncDirectory(path)
+      for name in try disk.list(path) {
+        do throws(DiskError) {
+          try disk.syncDirectory("\(path)/\(name)")
+        } catch {
+          // (A file, or another's directory.)
+          if error.operation == .sync { throw error }
+        }
+      }
     }
   }
 

@@ -30,6 +30,10 @@ extension FileLog {
     try asLogError { () throws(DiskError) in
       try disk.makeDirectory(directory)
       try disk.makeDirectory(positions)
+      // A process that was killed may have made or renamed what is found here, and not synced it. From here on it is gone by:
+      // events are answered whose segment must not lose its name, and segments go that a position has done with.
+      try disk.syncDirectory(directory)
+      try disk.syncDirectory(positions)
     }
     let store = PositionStore(directory: positions, disk: disk, logger: logger)
     let records = try store.readAll()

@@ -76,18 +76,29 @@ public struct FileSystem: Sendable {
       switch error.code {
       case EEXIST:
         // What is in its place shows at the next step when it is no directory.
-        return
+        return try syncExisting(Self.parent(of: path))
       case ENOENT:
         try makeDirectories(Self.parent(of: path))
         do throws(FileError) {
           try call(.makeDirectory, path) { mkdir(path, 0o700) }
         } catch  where error.code == EEXIST {
-          return
+          return try syncExisting(Self.parent(of: path))
         }
       default: throw error
       }
     }
     try syncDirectory(Self.parent(of: path))
+  }
+
+  /// Makes the name of what is there already durable: whoever made it may have been killed before it was.
+  ///
+  /// A parent that may not be read, or on which nothing can be synced, is its owner's wish, and no reason not to work.
+  private func syncExisting(_ parent: String) throws(FileError) {
+    do throws(FileError) {
+      try syncDirectory(parent)
+    } catch {
+      guard [EACCES, EPERM, EROFS, EINVAL, ENOTSUP].contains(error.code) else { throw error }
+    }
   }
 
   /// Makes a directory's entries durable.

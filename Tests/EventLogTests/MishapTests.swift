@@ -44,6 +44,25 @@ struct MishapTests {
     #expect(third.corruptRecords.value == 0)
   }
 
+  @Test("what a killed process had renamed and not synced is durable before anything is answered", arguments: 1...20)
+  func renamedAndKilled(seed: UInt64) throws {
+    let first = try fixture().open()
+    let upstream = try first.subscribe("upstream", origin: .oldest)
+    first.put(0..<3)
+    upstream.acknowledge(.all, 1...2, Tally(.delivered, 2))
+    try upstream.commit(attachment: nil)
+    // It is killed, and the system still has every name; the disk has none of them.
+    disk.forgetNames(below: "/data/")
+    let second = try fixture().open()
+    second.put(3..<6)
+    var random = SplitMix(seed)
+    disk.powerCycle(&random)
+    let third = try fixture().open()
+    #expect(try sequences(third) == Array(1...6))
+    #expect(try third.subscribe("upstream", origin: .oldest).readAll(.all).map(\.sequence) == Array(3...6))
+    withExtendedLifetime((first, second)) {}
+  }
+
   @Test("room that is made while a segment is being refused counts")
   func roomDuringRefusal() throws {
     let configuration = FileLogConfiguration(segmentSize: 4096, maxSize: 1 << 20, minFreeDisk: 0)

@@ -13,7 +13,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int journal = -1;
-static bool skips_syncs, lies_about_files, lies_about_directories;
+static bool skips_syncs, kills_at_names, lies_about_files, lies_about_directories;
 static uint64_t records, kill_after;
 
 static void give_up(const char *why) {
@@ -27,6 +27,8 @@ static void start(void) {
   lies_about_files = all || (lie && strcmp(lie, "files") == 0);
   lies_about_directories = all || (lie && strcmp(lie, "directories") == 0);
   skips_syncs = sync && strcmp(sync, "skip") == 0;
+  const char *kill_at = getenv("POWER_LOSS_KILL_AT");
+  kills_at_names = kill_at && strcmp(kill_at, "name") == 0;
   kill_after = kill ? strtoull(kill, NULL, 10) : 0;
   const char *path = getenv("POWER_LOSS_JOURNAL");
   if (!path || !getenv("POWER_LOSS_ROOT")) return;
@@ -100,8 +102,9 @@ uint64_t power_loss_record(enum power_loss_kind kind, const struct power_loss_id
   parts[1] = (struct iovec){(void *)path, path_length};
   parts[2] = (struct iovec){(void *)other_path, other_length};
   append(parts, 3 + data_count);
+  bool is_name = kind == POWER_LOSS_CREATED || kind == POWER_LOSS_MADE_DIRECTORY || kind == POWER_LOSS_RENAMED;
   // With the lock held: nobody else is between what a call did and its record.
-  if (kill_after && records >= kill_after) {
+  if (kill_after && records >= kill_after && (is_name || !kills_at_names)) {
     syscall(SYS_kill, getpid(), SIGKILL);
     for (;;) pause();
   }

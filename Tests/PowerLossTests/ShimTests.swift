@@ -89,6 +89,15 @@ struct ShimTests {
     #expect(try history().whole.paths == ["a", "b"])
   }
 
+  @Test("kills it only where a file gets a name when it is told so")
+  func killsAtNames() throws {
+    let further = ["POWER_LOSS_KILL_AFTER": "3", "POWER_LOSS_KILL_AT": "name"]
+    #expect(try run("printf a > a; printf b >> a; printf c > c", further).status == 9)
+    // The start, a's name, two writes, c's name.
+    #expect(try recorded().records.count == 5)
+    #expect(try history().whole.paths == ["a", "c"])
+  }
+
   @Test("shows files that were put back under the inode and time of birth that they had")
   func identities() throws {
     try run("printf hello > a; mkdir d")

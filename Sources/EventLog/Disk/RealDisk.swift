@@ -83,6 +83,12 @@ public struct RealDisk: Disk {
       var status = stat()
       guard stat(path, &status) == 0 else { throw DiskError(.stat, path, code: errno) }
       guard status.st_mode & S_IFMT == S_IFDIR else { throw DiskError(.makeDirectory, path, code: ENOTDIR) }
+      // Whoever made it may have been killed before its name was durable.
+      do throws(DiskError) {
+        try syncParent(of: path)
+      } catch {
+        guard [EROFS, EINVAL, ENOTSUP].contains(error.code) else { throw error }
+      }
     case ENOENT:
       guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else {
         throw DiskError(.makeDirectory, path, code: ENOENT)

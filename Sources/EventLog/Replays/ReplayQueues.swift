@@ -63,6 +63,8 @@ final class ReplayQueues: Sendable {
     try asLogError { () throws(DiskError) in
       try disk.makeDirectory(home)
       try disk.makeDirectory(positions)
+      // (As with the log: its journal may have its name from a process that was killed.)
+      try disk.syncDirectory(home)
     }
     if let record {
       guard let record = PositionRecord(record, destination: ReplayQueue.recordName) else {

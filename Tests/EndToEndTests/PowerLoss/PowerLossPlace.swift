@@ -27,11 +27,13 @@ struct PowerLossPlace: Sendable {
   /// - Parameters:
   ///   - generation: how many cuts lie behind it.
   ///   - killAfter: it ends after so many records; nil: when it is told to.
-  func recording(_ generation: Int, killAfter: Int?, lie: String? = nil) -> [String: String] {
+  ///   - atName: then only when a file gets a name, which its directory's sync hasn't made durable yet.
+  func recording(_ generation: Int, killAfter: Int?, atName: Bool = false, lie: String? = nil) -> [String: String] {
     var environment = ["LD_PRELOAD": Self.shim, "POWER_LOSS_ROOT": disk.path]
     environment["POWER_LOSS_JOURNAL"] = journal(generation)
     if generation > 0 { environment["POWER_LOSS_IDENTITIES"] = identities }
     environment["POWER_LOSS_KILL_AFTER"] = killAfter.map(String.init)
+    if atName { environment["POWER_LOSS_KILL_AT"] = "name" }
     environment["POWER_LOSS_LIE"] = lie
     return environment
   }

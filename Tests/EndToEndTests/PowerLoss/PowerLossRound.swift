@@ -59,7 +59,8 @@ struct PowerLossRound: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 { group.addTask { try await senders.send() } }
       let first = try await RelayProcess(
-        place.disk, settings, environment: place.recording(0, killAfter: killAfter, lie: spoilt.lie))
+        place.disk, settings,
+        environment: place.recording(0, killAfter: killAfter, atName: killAfter.isMultiple(of: 2), lie: spoilt.lie))
       senders.relay(at: first.ingest[0])
       // It ends by itself, at whatever record comes.
       guard await first.process.wait() == 128 + SIGKILL else {

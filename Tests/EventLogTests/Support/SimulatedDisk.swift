@@ -121,6 +121,16 @@ final class SimulatedDisk: Disk {
     random = copy
   }
 
+  /// As if no directory below a path had ever been synced.
+  func forgetNames(below path: String) {
+    state.withLock { state in
+      for (name, inode) in state.names where name.hasPrefix(path) {
+        state.durableNames[name] = nil
+        state.changes[Self.directory(of: name), default: []].append(.put(name, inode))
+      }
+    }
+  }
+
   func bytes(of path: String) -> [UInt8]? { state.withLock { $0.names[path]?.bytes } }
 
   var paths: [String] { state.withLock { $0.names.keys.sorted() } }

@@ -10,6 +10,7 @@
 //   POWER_LOSS_ROOT        the directory; absolute, without symbolic links
 //   POWER_LOSS_JOURNAL     the journal, outside of it; without it nothing is recorded
 //   POWER_LOSS_KILL_AFTER  the process ends by SIGKILL right after so many records, whatever it is doing
+//   POWER_LOSS_KILL_AT     `name`: right behind the first record after so many that makes or changes a file's name
 //   POWER_LOSS_LIE         `files`, `directories` or `all`: their syncs are carried out and not recorded, as of a disk
 //                          that promises and doesn't keep
 //   POWER_LOSS_SYNC        `skip`: no sync is carried out, for speed where nothing is recorded
