@@ -153,7 +153,9 @@ let package = Package(
         "Clocks", "Configuration", "DeadLetters", "EventLog", "Observability", "Sinks", "TestSupport",
       ], path: "Tests/ArchiveSpeed", swiftSettings: swiftSettings),
     .target(name: "PowerLossShim", path: "Tests/PowerLossShim", cSettings: cSettings),
-    .target(name: "PowerLoss", dependencies: ["CPlatform"], path: "Tests/PowerLoss", swiftSettings: swiftSettings),
+    .target(
+      name: "PowerLoss", dependencies: ["CPlatform", "TestSupport"], path: "Tests/PowerLoss",
+      swiftSettings: swiftSettings),
     tests("PowerLoss"),
     tests("Clocks"), tests("JSON"), tests("Observability"), tests("Records"), tests("Archive"), tests("EventLog"),
     tests("EventsAPI"), tests("Dialects"),

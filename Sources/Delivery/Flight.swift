@@ -78,8 +78,11 @@ struct Flight {
   /// What of the request is never shown.
   var secrets: [String] { upstream.outgoing.secrets(of: buffers.batch, key: sending.key) }
 
-  /// The upstream's words, should they repeat the key or what stands in its place, without it.
-  func withoutKey(_ words: String) -> String { Self.blanked(words, secrets) }
+  /// The upstream's code and message, should they repeat the key or what stands in its place, without it.
+  func withoutSecrets(_ code: String?, _ message: String?) -> (code: String, message: String) {
+    let secrets = secrets
+    return (Self.blanked(code ?? "", secrets), Self.blanked(message ?? "", secrets))
+  }
 
   /// Words without secrets. (What is shorter than this is no secret, and may be a word.)
   static func blanked(_ words: String, _ secrets: [String]) -> String {

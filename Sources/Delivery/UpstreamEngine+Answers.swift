@@ -200,7 +200,8 @@ extension UpstreamEngine {
     keyIsTaken(flight)
     if flight.count == 1 {
       if code != nil || message != nil || status == 400 {
-        noteRefusal(flight.lane, status, flight.withoutKey(code ?? ""), flight.withoutKey(message ?? ""))
+        let told = flight.withoutSecrets(code, message)
+        noteRefusal(flight.lane, status, told.code, told.message)
       }
       return giveUp(flight, outcome, status, code, message)
     }

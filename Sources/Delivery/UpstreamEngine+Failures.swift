@@ -170,12 +170,13 @@ extension UpstreamEngine {
 
   func refuse(_ flight: Flight, _ status: Int, _ code: String, _ message: String) {
     let lane = flight.lane
+    let told = flight.withoutSecrets(code, message)
     guard status == 401 || status == 403 else {
       keyIsTaken(flight)
-      noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
+      noteRefusal(lane, status, told.code, told.message)
       return giveUp(flight, .refused, status, code, message)
     }
-    let words = "\(status) \(flight.withoutKey(code)): \(flight.withoutKey(message))"
+    let words = "\(status) \(told.code): \(told.message)"
     let holds = flight.upstream.configuration.onRefusedKey == .hold
     if holds, flight.upstream.habits.onRefusal == .holdAtOnce { return pause(flight, Self.keyRefused(words, flight)) }
     // A key that isn't the app's any more: what went with it waits for the other one.
@@ -186,7 +187,7 @@ extension UpstreamEngine {
     isRecordDirty = true
     switch step {
     case .deadLetter, .deadLetterAndOpen:
-      noteRefusal(lane, status, flight.withoutKey(code), flight.withoutKey(message))
+      noteRefusal(lane, status, told.code, told.message)
       giveUp(flight, .refused, status, code, message)
       if case .deadLetterAndOpen(let wait) = step { hold(flight, cause, words, wait) }
     case .putBack(let wait):

@@ -20,6 +20,13 @@ struct RequestDraft {
 
   var tries: Tries { Tries(attempts: attempts, unanswered: unanswered) }
 
+  /// Some of its events, as they were before this try.
+  func portion(_ events: EventRanges) -> Portion {
+    Portion(
+      events: events.sorted(), attempts: attempts, unanswered: unanswered, serverFaults: serverFaults,
+      isDoubted: isDoubted)
+  }
+
   /// What was picked last has to wait after all: the next one has tries of its own.
   mutating func forgetTries() { (attempts, unanswered, serverFaults, isDoubted) = (0, 0, 0, false) }
 
@@ -112,7 +119,7 @@ extension UpstreamEngine {
     putOnRecord(draft.sending, installs)
     nextFlight += 1
     lane.state.underWay.began(events.count, installs)
-    lane.state.trying[nextFlight] = Tried(events, draft.tries)
+    if draft.attempts > 0 { lane.state.trying[nextFlight] = draft.portion(events) }
     return Flight(
       id: nextFlight, lane: lane, upstream: upstream, outlet: lane.outlet, buffers: draft.buffers, events: events,
       installs: installs, kind: kind, began: now, sending: draft.sending, attempts: draft.attempts + 1,
@@ -127,10 +134,7 @@ extension UpstreamEngine {
   ) {
     let stored = draft.buffers.batch.events
     let rest = events.select({ stored[$0].sequence }) { $0 >= left.startIndex }
-    lane.state.again.append(
-      Portion(
-        events: rest.sorted(), attempts: draft.attempts, unanswered: draft.unanswered,
-        serverFaults: draft.serverFaults, isDoubted: draft.isDoubted))
+    lane.state.again.append(draft.portion(rest))
     for event in left {
       draft.sending.installs?.giveBack(event.index.installHash, 1)
       let others = installs?[event.index.installHash, default: 1] ?? 1

@@ -58,6 +58,8 @@ extension UpstreamEngine {
     if !expired.isEmpty {
       expire(expired, of: batch, lane) { _ in draft.tries }
       batch.keep { !draft.picker.isExpired($0) }
+      // (Whoever waited for one that has gone this way waits no more.)
+      for event in expired { lane.state.requests.answered(event.index.installHash) }
     }
     let installs = Set(batch.events.map(\.index.installHash))
     guard let first = events.first, mustWait(installs, first, draft, lane) else {

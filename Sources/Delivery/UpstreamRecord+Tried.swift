@@ -59,7 +59,8 @@ extension UpstreamEngine {
     for (place, tried) in byLane {
       guard let app = place.app else { continue }
       let lane = lane(place, app: app)
-      guard lane.upstream.habits.keepsRequestsApart else { continue }
+      // (Of what was settled since the record was written nothing comes any more.)
+      guard lane.upstream.habits.keepsRequestsApart, subscription.pending(place).events > 0 else { continue }
       lane.state.takeUp(tried)
       lane.needsRewind = true
     }

@@ -41,6 +41,7 @@ public final class HTTPServer: Sendable {
     }
     var made: [(ListenAddress, Listener)] = []
     for socket in sockets { made.append((socket.address, try Listener(socket, shared: shared))) }
+    shared.setMailboxes(made.map(\.1.mailbox))
     var running: [RunningListener] = []
     do throws(HTTPServerError) {
       for (address, listener) in made { running.append(try RunningListener(address, listener)) }

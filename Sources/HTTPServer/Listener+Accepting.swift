@@ -13,6 +13,8 @@ extension Listener {
   func acceptWaiting() {
     guard let socket, now >= acceptsAt else { return }
     if isAcceptPaused { resumeAccepting() }
+    var turnedAway = 0
+    defer { if turnedAway > 0 { shared.makeWayElsewhere(than: mailbox, places: turnedAway) } }
     for _ in 0..<Self.batch {
       var address = sockaddr_storage()
       var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -30,14 +32,18 @@ extension Listener {
         }
         return
       }
-      guard take(descriptor, &address, length) else { return }
+      guard take(descriptor, &address, length, &turnedAway) else { return }
     }
   }
 
   /// Takes one connection, or refuses it.
   ///
+  /// - Parameter turnedAway: how many were refused in this turn since nobody here makes way. (Nobody does then for those
+  ///   who come next: a crowd isn't to cost a look at every connection each.)
   /// - Returns: false when the others have to have their turn first.
-  private func take(_ descriptor: Int32, _ address: inout sockaddr_storage, _ length: socklen_t) -> Bool {
+  private func take(
+    _ descriptor: Int32, _ address: inout sockaddr_storage, _ length: socklen_t, _ turnedAway: inout Int
+  ) -> Bool {
     let peer = PeerNetwork(address)
     switch shared.admit(peer) {
     case .taken:
@@ -47,16 +53,29 @@ extension Listener {
       refuse(descriptor, .address)
       return true
     case .full:
-      guard let one = leastMissed else {
+      guard turnedAway == 0, let one = leastMissed else {
+        turnedAway += 1
         refuse(descriptor, .full)
         return true
       }
-      shared.refusals.note(.displaced, connections: shared.connections, now: now)
-      one.cut()
+      displace(one)
       shared.connectionDisplaces(peer)
       // Its descriptor is free after the library's turn: until then there is one more, and no second.
       hand(descriptor, peer, &address, length)
       return false
+    }
+  }
+
+  private func displace(_ connection: Connection) {
+    shared.refusals.note(.displaced, connections: shared.connections, now: now)
+    connection.cut()
+  }
+
+  /// Has so many connections make way for who was refused at another listener and comes again.
+  func makeWay(places: Int) {
+    for _ in 0..<places {
+      guard shared.isFull, let one = leastMissed else { return }
+      displace(one)
     }
   }
 

@@ -122,6 +122,7 @@ final class Listener {
       switch command {
       case .stopAccepting: stopAccepting()
       case .limit(let limits): self.limits = limits
+      case .makeWay(let places): makeWay(places: places)
       case .identify(let identity): if self.identity != nil { self.identity = identity }
       case .stop(let deadline):
         stopAccepting()
@@ -255,6 +256,8 @@ final class Listener {
     arriving = nil
     listen(to: connection, EPOLLRDHUP.rawValue | EPOLLET.rawValue, EPOLL_CTL_ADD)
     deadlineSet(connection.timer.deadline)
+    // (Without a certificate its handshake can only fail, and at its own pace.)
+    if identity != nil, connection.session == nil { connection.cut() }
   }
 
   func closed(_ connection: Connection) {

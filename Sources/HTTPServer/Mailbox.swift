@@ -10,6 +10,8 @@ final class Mailbox: Sendable {
     case limit(ConnectionTimer.Limits)
     /// What TLS is spoken with on connections that are opened from now on.
     case identify(TLSIdentity)
+    /// Has connections make way for others that came to another listener, as long as there are as many as there may be.
+    case makeWay(places: Int)
     /// Ends when no connection is left, at the latest at this moment of the monotonic clock.
     case stop(deadline: UInt64)
   }

@@ -10,6 +10,8 @@ final class ServerShared: Sendable {
   let refusals: ConnectionRefusals
   private let book: Mutex<ConnectionBook>
   private let unsecured = Atomic<Int>(0)
+  /// Of all listeners.
+  private let mailboxes = Mutex<[Mailbox]>([])
 
   init(_ configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger) {
     self.configuration = configuration
@@ -22,6 +24,16 @@ final class ServerShared: Sendable {
   }
 
   var connections: Int { book.withLock { $0.count } }
+
+  /// There are as many connections as there may be.
+  var isFull: Bool { book.withLock { $0.count >= $0.limit } }
+
+  func setMailboxes(_ mailboxes: [Mailbox]) { self.mailboxes.withLock { $0 = mailboxes } }
+
+  /// Has connections of the other listeners make way, for who comes again after being refused.
+  func makeWayElsewhere(than own: Mailbox, places: Int) {
+    for mailbox in mailboxes.withLock({ $0 }) where mailbox !== own { mailbox.post(.makeWay(places: places)) }
+  }
 
   var failedHandshakes: Int { unsecured.load(ordering: .relaxed) }
 

@@ -6,25 +6,12 @@ import Testing
 @testable import Configuration
 
 @Suite struct HostileTextTests {
-  /// A generator whose runs can be repeated.
-  private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   @Test func `A file with random damage is judged, and never ends the process`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     let example = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "Config/relay.example.yaml").path(percentEncoded: false)
     let bytes = try #require(readFile(example))
-    var random = Seeded(state: seed)
+    var random = SeededGenerator(seed: seed)
     var judged = 0
     for run in 0..<500 {
       var damaged = bytes

@@ -39,7 +39,7 @@ struct RestartTests {
     "what was accepted is known again, once and exactly, through ends at any moment",
     arguments: 1...6 as ClosedRange<UInt64>)
   func exact(seed: UInt64) async throws {
-    var random = SeededGenerator(seed)
+    var random = SeededGenerator(seed: seed)
     let directory = TemporaryDirectory()
     let disk = FaultyDisk()
     let time = Fact(Timestamp(milliseconds: 1_792_757_071_512))

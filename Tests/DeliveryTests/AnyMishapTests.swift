@@ -2,6 +2,7 @@ import Clocks
 import Dialects
 import EventLog
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -9,21 +10,9 @@ import Testing
 /// Whatever happens, by chance: faults, refusals, crashes, reloads.
 @Suite("A protocol with several persons' requests at once, whatever happens")
 struct AnyMishapTests {
-  /// Numbers by chance, the same ones for the same seed.
-  private struct Chance: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-  }
-
   /// What the upstream has taken.
   private struct Taken {
-    var chance: Chance
+    var chance: SeededGenerator
     var isWell = false
     /// In the order they came in first.
     var numbers: [Int] = []
@@ -35,9 +24,9 @@ struct AnyMishapTests {
   @Test("nothing is lost, each person's events come in order, and the limit holds", arguments: 1...40)
   func all(seed: Int) async {
     let scene = Scene()
-    var chance = Chance(state: UInt64(seed))
+    var chance = SeededGenerator(seed: UInt64(seed))
     let persons = (0...Self.count).map { _ in UInt64.random(in: 0..<12, using: &chance) }
-    let taken = Mutex(Taken(chance: Chance(state: UInt64(seed) << 20)))
+    let taken = Mutex(Taken(chance: SeededGenerator(seed: UInt64(seed) << 20)))
     scene.upstream.answers { sent in
       taken.withLock { taken in
         let reply = Self.reply(sent, &taken)
@@ -122,9 +111,9 @@ struct AnyMishapTests {
   func places(seed: Int) async {
     let scene = Scene()
     let keys = scene.keys
-    var chance = Chance(state: UInt64(seed) << 8)
+    var chance = SeededGenerator(seed: UInt64(seed) << 8)
     let persons = (0...Self.count).map { _ in UInt64.random(in: 0..<12, using: &chance) }
-    let taken = Mutex(Taken(chance: Chance(state: UInt64(seed) << 20)))
+    let taken = Mutex(Taken(chance: SeededGenerator(seed: UInt64(seed) << 20)))
     scene.upstream.answers { sent in
       taken.withLock { taken in
         if let reply = Self.reply(sent, &taken) { return reply }
@@ -179,8 +168,8 @@ struct AnyMishapTests {
     "Voidhash: all come in order, and what the upstream doesn't take is in the dead letters once", arguments: 1...40)
   func ordered(seed: Int) async throws {
     let scene = Scene()
-    var chance = Chance(state: UInt64(seed))
-    let taken = Mutex(Taken(chance: Chance(state: UInt64(seed) << 20)))
+    var chance = SeededGenerator(seed: UInt64(seed))
+    let taken = Mutex(Taken(chance: SeededGenerator(seed: UInt64(seed) << 20)))
     scene.upstream.answers { sent in
       taken.withLock { taken in
         if let reply = Self.orderedReply(sent, &taken) { return reply }

@@ -1,5 +1,6 @@
 import Clocks
 import StandIn
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -8,18 +8,6 @@ import Testing
 
 @testable import Delivery
 
-/// Numbers that look random and are the same each time.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state &* 0x2545_F491_4F6C_DD1D
-  }
-}
-
 @Suite("The upstream's destination on the file log")
 struct FileLogDeliveryTests {
   private let scene = Scene()

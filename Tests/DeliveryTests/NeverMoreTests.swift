@@ -2,6 +2,7 @@ import Clocks
 import EventLog
 import HTTPClient
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery

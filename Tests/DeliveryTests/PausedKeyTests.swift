@@ -1,5 +1,6 @@
 import Clocks
 import EventLog
+import TestSupport
 import Testing
 
 @testable import Delivery

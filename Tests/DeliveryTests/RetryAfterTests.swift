@@ -92,7 +92,7 @@ struct RetryAfterTests {
     let began = WallClock.system.now
     destination.start()
     // (The suite's time limit ends a wait in vain.)
-    while destination.status.retryAt == nil { await Task.yield() }
+    try await lookAgain { destination.status.retryAt == nil }
     let retryAt = try #require(destination.status.retryAt)
     let answered = retryAt - .seconds(seconds)
     // A moment's milliseconds are cut off, at either end.

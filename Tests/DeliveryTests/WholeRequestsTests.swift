@@ -1,6 +1,7 @@
 import Clocks
 import EventLog
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery

@@ -143,7 +143,7 @@ struct WireTests {
     life.subscription.progress()
     await scene.lines.wait { $0.contains { $0.contains("the upstream can't be reached") } }
     // The line comes before the state; the suite's time limit ends a wait in vain.
-    while life.status.state != .waiting { await Task.yield() }
+    try await lookAgain { life.status.state != .waiting }
     #expect(life.status.detail?.contains("connect") == true)
     server.open()
     #expect(await server.stored.wait { $0.count == 250 } == Array(0..<250))

@@ -31,7 +31,10 @@ extension EndToEnd {
         #expect(passport.status == 200, "\(passport.text)")
         let copy = passport.json?["copies"]?.array?.first
         #expect(copy?["protocol"]?.string == protocolName, "\(passport.text)")
-        #expect(copy?["log"]?["segment"]?.string != nil, "\(passport.text)")
+        let segment = try #require(copy?["log"]?["segment"]?.string, "\(passport.text)")
+        let offset = try #require(copy?["log"]?["offset"]?.integer(as: Int.self), "\(passport.text)")
+        let logged = try #require(readFile(directory.file("data/log/\(segment)"))).dropFirst(offset)
+        #expect(Data(logged).range(of: Data(event)) != nil, "\(id)'s bytes in the log")
       }
       #expect(try await relay.stop() == 0)
       let wanted = events.map { String(decoding: $0, as: UTF8.self) }.sorted()
@@ -95,6 +98,67 @@ extension EndToEnd {
         relay, captures.flatMap(\.events),
         id: { RawJSON.string("eventId", of: $0) ?? RawJSON.string("event_id", of: $0) },
         protocolName: "datalyr")
+    }
+
+    @Test(
+      "of Datalyr's that sends events of several persons at once has them go whole, behind what one of them waits for")
+    func severalPersons() async throws {
+      let goesOn = DispatchSemaphore(value: 0)
+      let upstream = ScriptedServer { connection, _ in
+        while let request = connection.readRequest() {
+          if RawJSON.string("eventId", of: request.body) == "first" { goesOn.wait() }
+          connection.answer("200 OK", #"{"success":true}"#)
+        }
+      }
+      // (Whatever fails before it: the one that is held lets the test end.)
+      defer { goesOn.signal() }
+      let relay = try await RelayProcess(
+        directory,
+        settings(
+          """
+            - name: shop
+              protocol: datalyr
+              write_key: dk_test_0123456789
+              accept_keys: [ws_1]
+              upstream: { url: "http://127.0.0.1:\(upstream.port)" }
+          """))
+      let web = #"""
+        {"batchId" : "b-1","events":[{"workspace_id":"ws_1","anonymous_id":"ann","visitor_id":"ann","event_id":"w-1","event_name":"a","timestamp":"2026-11-30T06:11:22.098Z", "event_data":{"i":1e0}},\#
+        {"workspace_id":"ws_1","anonymous_id":"bob","visitor_id":"bob","event_id":"w-2","event_name":"b","timestamp":"2026-11-30T06:11:22.098Z", "event_data":{ }},\#
+        {"workspace_id":"ws_1","anonymous_id":"cat","visitor_id":"cat","event_id":"w-3","event_name":"ü\u00fc","timestamp":"2026-11-30T06:11:22.098Z", "event_data":{}}],\#
+         "timestamp":"2026-11-30T06:11:22.099Z"}
+        """#
+      let bodies = [track("before", of: "dora"), track("first", of: "bob"), web]
+      for (number, body) in bodies.enumerated() {
+        let answer = try await relay.postRaw(post(number == 2 ? "/" : "/track", body))
+        try #require(answer.status == 200, "\(answer.text)")
+        // (Once one has been answered a second one may go beside the next.)
+        if number < 2 { try #require(await upstream.requests.wait { $0.count == number + 1 } != nil) }
+        if number == 0 { #expect(try await relay.flush() == 0) }
+      }
+      #expect(try await relay.flush(timeout: "1s") == 4)
+      #expect(upstream.requests.value.count == 2)
+      goesOn.signal()
+      let sent = try #require(await upstream.requests.wait { $0.count == 3 })
+      #expect(sent.map { String(decoding: $0.body, as: UTF8.self) } == bodies)
+      #expect(sent[2].head.hasPrefix("POST / HTTP/"))
+      #expect(sent[2].head.lowercased().contains("x-batch-size: 3\r\n"))
+      #expect(try await relay.flush() == 0)
+      let events = RawJSON.elements(RawJSON.member("events", of: Array(web.utf8)) ?? [])
+      #expect(events.count == 3)
+      try await check(
+        relay, [Array(bodies[0].utf8), Array(bodies[1].utf8)] + events,
+        id: { RawJSON.string("eventId", of: $0) ?? RawJSON.string("event_id", of: $0) }, protocolName: "datalyr")
+    }
+
+    private func track(_ id: String, of person: String) -> String {
+      #"{"event":"Paid","properties":{},"context":{},"anonymousId":"\#(person)","eventId":"\#(id)","timestamp":"2026-11-30T12:00:00Z"}"#
+    }
+
+    private func post(_ path: String, _ body: String) -> [UInt8] {
+      let key = path == "/track" ? "X-API-Key: dk_test_0123456789\r\n" : ""
+      let head = "POST \(path) HTTP/1.1\r\nHost: h\r\n\(key)Content-Type: application/json\r\n"
+      return Array("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
     }
 
     // MARK: Voidhash

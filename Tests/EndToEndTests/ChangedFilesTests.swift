@@ -63,7 +63,7 @@ extension EndToEnd {
         """
       let relay = try await RelayProcess(directory, settings)
       try await relay.accept([events[0]])
-      while try await relay.destination("hook")["last_error"]?.string == nil { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["last_error"]?.string == nil }
       turn(to: "bad")
       let warning = await relay.process.waitForLine("a changed file can't be used")
       #expect(warning?.contains("is not the key of the certificate") == true, "\(warning ?? "")")

@@ -50,7 +50,7 @@ extension EndToEnd {
         let child = try ChildProcess(
           ["dead-letters", "replay", "--rate", "3000", "--config", directory.file("relay.yaml")])
         let moment = kill * 700 + Int.random(in: 0..<300)
-        while try await (ledger(relay)["dead_letters_replayed"] ?? 0) < moment {}
+        try await lookAgain { try await (ledger(relay)["dead_letters_replayed"] ?? 0) < moment }
         try await relay.crash()
         try await expectWell(directory)
         #expect(await child.wait() == 1)

@@ -130,7 +130,7 @@ extension EndToEnd {
       #expect(try await relay.flush(timeout: "10ms") == 1)
       // On record within a moment of the answer; the test's time limit ends a wait in vain.
       let record = directory.file("data/positions/upstream.json")
-      while !String(decoding: readFile(record) ?? [], as: UTF8.self).contains("retry_at") { await Task.yield() }
+      try await lookAgain { !String(decoding: readFile(record) ?? [], as: UTF8.self).contains("retry_at") }
       try await relay.crash()
       let next = Fact<ContinuousClock.Instant?>(nil)
       upstream.behave { _ in

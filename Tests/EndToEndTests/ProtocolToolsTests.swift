@@ -202,7 +202,7 @@ extension EndToEnd {
         Array(#"{"to":"upstream","from_log":true}"#.utf8), to: relay.admin, path: "/replays", key: nil)
       #expect(admin.status == 200, "\(admin.text)")
       let id = try #require(admin.json?["id"]?.string)
-      while try await relay.admin("GET", "/replays/\(id)").json?["state"] != "done" { await Task.yield() }
+      try await lookAgain { try await relay.admin("GET", "/replays/\(id)").json?["state"] != "done" }
       #expect(try await relay.flush() == 0)
       let stats = try await json("/stats", of: standIn)
       for (name, events) in [("app-store-operator", 1), ("datalyr", 3), ("voidhash", 2)] {

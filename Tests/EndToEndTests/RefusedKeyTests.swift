@@ -31,7 +31,7 @@ extension EndToEnd {
       let relay = try await RelayProcess(directory, wrong)
       try await relay.accept([events[5]], key: "local")
       // (It takes up what it knows of its lanes a moment after it is ready.)
-      while try await relay.destination("upstream")["state"] != "refused" {}
+      try await lookAgain { try await relay.destination("upstream")["state"] != "refused" }
       let status = try await relay.destination("upstream")
       #expect(status["state"] == "refused" && status["pending"]?.integer() == 3, "\(status)")
       #expect(status["detail"]?.string?.hasPrefix("Key refused (401 invalid_write_key") == true, "\(status)")

@@ -38,7 +38,7 @@ extension EndToEnd {
 
     /// Asks until a destination's books say so.
     private func wait(_ relay: RelayProcess, _ name: String, until holds: ([String: Int]) -> Bool) async throws {
-      while try await !holds(ledger(relay, name)) {}
+      try await lookAgain { try await !holds(ledger(relay, name)) }
     }
 
     private func replay(_ words: String...) throws -> ChildProcess {

@@ -116,7 +116,7 @@ extension EndToEnd {
       try put(first)
       let settings = settings(upstream)
       let relay = try await RelayProcess(directory, settings)
-      guard case .tcp(let host, let port) = relay.ingest[0] else { return }
+      let (host, port) = try #require(relay.ingest[0].hostAndPort)
       let open = try RawClient(host: host, port: Int(port), tls: TLSClient(identity: sender))
       let before = try #require(await open.handshake()).certificate
       // The files are looked at by themselves, too: whoever comes first.

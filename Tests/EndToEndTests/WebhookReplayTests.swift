@@ -38,7 +38,7 @@ extension EndToEnd {
       let first = receiver.record.value.requests
       // (Until its commit the last batch is still owed, and a replay leaves that out.)
       #expect(try await relay.flush() == 0)
-      while try await relay.destination("hook")["pending"]?.integer() != 0 { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["pending"]?.integer() != 0 }
 
       fails.change { $0 = true }
       let asked = try await eventRelay("replay", "--config", configuration, "--to", "hook", "--from-log")
@@ -73,7 +73,7 @@ extension EndToEnd {
       let relay = try await RelayProcess(directory, try settings(hook: receiver.url))
       let events = (0..<5).map { TestEvent($0) }
       try await relay.accept(events)
-      while try await relay.destination("hook")["ledger"]?["dead_lettered"]?.integer() != 5 { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["ledger"]?["dead_lettered"]?.integer() != 5 }
       refuses.change { $0 = false }
       for expected in [5, 0] {
         let put = try await eventRelay(
@@ -82,7 +82,7 @@ extension EndToEnd {
       }
       #expect(await taken.wait { $0.count == 5 } != nil)
       #expect(Set(taken.value) == Set(events.map(\.id)))
-      while try await relay.destination("hook")["pending"]?.integer() != 0 { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["pending"]?.integer() != 0 }
       #expect(taken.value.count == 5)
       try await expectWell(directory)
       #expect(try await relay.stop() == 0)

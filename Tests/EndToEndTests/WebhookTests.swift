@@ -134,7 +134,7 @@ extension EndToEnd {
       #expect(bodies.values.allSatisfy { Set($0.map(\.body)).count == 1 })
       #expect(bodies.values.contains { $0.count > 1 })
       // (What the receiver has is acknowledged a moment later.)
-      while try await relay.destination("hook")["pending"]?.integer() != 0 { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["pending"]?.integer() != 0 }
       let hook = try await relay.destination("hook")
       #expect(hook["ledger"]?["waiting"]?.integer() == 0 && hook["ledger"]?["dead_lettered"]?.integer() == 0)
       try await expectWell(directory)
@@ -151,7 +151,7 @@ extension EndToEnd {
       try await relay.accept(events)
       #expect(await receiver.record.wait { !$0.requests.isEmpty } != nil)
       #expect(await upstream.hasTaken(events.map(\.id)))
-      while try await relay.destination("raw")["pending"]?.integer() != 0 { await Task.yield() }
+      try await lookAgain { try await relay.destination("raw")["pending"]?.integer() != 0 }
       #expect(readLines(directory.file("events/all.ndjson")).count == 300)
       #expect(try await relay.admin("GET", "/livez").status == 200)
       #expect(try await relay.destination("hook")["pending"]?.integer() == 300)
@@ -165,7 +165,7 @@ extension EndToEnd {
       let relay = try await RelayProcess(directory, settings(try ScriptedUpstream(), hook: receiver.url))
       let events = [TestEvent(0), TestEvent(1)]
       try await relay.accept(events)
-      while try await relay.destination("hook")["pending"]?.integer() != 0 { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["pending"]?.integer() != 0 }
       let letters = sinkLines(directory, "data/dead-letters").compactMap { try? JSONValue(parsing: $0) }
       #expect(letters.compactMap { $0["event"]?["event_id"]?.string } == events.map(\.id))
       #expect(letters.allSatisfy { $0["destination"] == "hook" && $0["reason"] == "refused" })
@@ -196,7 +196,7 @@ extension EndToEnd {
       let relay = try await RelayProcess(directory, settings(try ScriptedUpstream(), hook: receiver.url))
       let events = [TestEvent(0), TestEvent(1)]
       try await relay.accept([events[0]])
-      while try await relay.destination("hook")["state"]?.string != "gone" { await Task.yield() }
+      try await lookAgain { try await relay.destination("hook")["state"]?.string != "gone" }
       try await relay.accept([events[1]])
       isGone.change { $0 = false }
       _ = try await relay.flush(timeout: "300ms")

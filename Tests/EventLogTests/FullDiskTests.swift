@@ -2,6 +2,7 @@ import Clocks
 import EventLog
 import Glibc
 import Observability
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -240,7 +241,7 @@ struct FailingDiskTests {
     #expect(log.put(1..<2) == .stored(first: 2))
     disk.clearFaults()
     log.close()
-    var random = SplitMix(1)
+    var random = SeededGenerator(seed: 1)
     disk.powerCycle(&random)
     log = try fixture.open()
     #expect(log.statistics.nextSequence == 3)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -6,7 +7,7 @@ import Testing
 struct IntervalSetTests {
   @Test("holds what a plain set of numbers holds")
   func model() {
-    var random = SplitMix(5)
+    var random = SeededGenerator(seed: 5)
     for _ in 0..<200 {
       var set = IntervalSet()
       var model: Set<UInt64> = []

@@ -55,7 +55,7 @@ struct MishapTests {
     disk.forgetNames(below: "/data/")
     let second = try fixture().open()
     second.put(3..<6)
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     disk.powerCycle(&random)
     let third = try fixture().open()
     #expect(try sequences(third) == Array(1...6))
@@ -206,7 +206,7 @@ struct MishapTests {
       $0.tuning.syncInterval = .zero
     }.open()
     for serial in 0..<5 { #expect(log.put(serial..<serial + 1) == .stored(first: UInt64(serial) + 1)) }
-    var random = SplitMix(7)
+    var random = SeededGenerator(seed: 7)
     disk.powerCycle(&random)
     log = try fixture().open()
     #expect(try sequences(log) == [1, 2, 3, 4, 5])
@@ -262,7 +262,7 @@ struct MishapTests {
       disk.clearFaults()
       lanes.rewind(.app("parked"))
       #expect(try lanes.readAll(.app("parked")).map(\.sequence) == owed)
-      var random = SplitMix(3)
+      var random = SeededGenerator(seed: 3)
       if cut { disk.powerCycle(&random) } else { log.close() }
       log = try fixture().open()
       lanes = try log.subscribe("lanes", origin: .oldest)

@@ -2,6 +2,7 @@ import Clocks
 import EventLog
 import Observability
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -319,7 +320,7 @@ struct RecoveryTests {
     log = try fixture.open()
     let next = log.statistics.nextSequence
     #expect(log.put(4..<5) == .stored(first: next))
-    var random = SplitMix(3)
+    var random = SeededGenerator(seed: 3)
     for _ in 0..<8 { disk.powerCycle(&random) }
     log = try fixture.open()
     #expect(log.statistics.corruptRecords == 0)

@@ -38,7 +38,7 @@ struct TinyLogTests {
 
   /// Appends frames of one to five events, each again until it is stored.
   private static func append(_ log: FileLog, _ books: Books, appender: Int, frames: Int) {
-    var random = SplitMix(UInt64(appender) &* 77 &+ 5)
+    var random = SeededGenerator(seed: UInt64(appender) &* 77 &+ 5)
     for frame in 0..<frames {
       let serial = (appender * frames + frame) * 5
       let count = 1 + random.below(5)
@@ -74,7 +74,7 @@ struct TinyLogTests {
   private static func read(
     _ subscription: any Subscription, isAll: Bool, _ books: Books, seed: UInt64
   ) -> [UInt64: Int] {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let progress = DispatchSemaphore(value: 0)
     subscription.onProgress { progress.signal() }
     let batch = EventBatch()

@@ -81,9 +81,8 @@ struct IdentifyTests {
       "{\"anonymous_id\":\"a\",\"user_id\":\"\(String(repeating: "u", count: 129))\"}",
     ])
   func refused(_ body: String) {
-    #expect(throws: APIError.self) { try identify(body).get() }
-    guard case .failure(let error) = identify(body) else { return }
-    #expect((error.status, error.code) == (400, "invalid_body"))
+    let error = #expect(throws: APIError.self) { try identify(body).get() }
+    #expect(error?.status == 400 && error?.code == "invalid_body")
   }
 
   @Test("is refused when it is too long")

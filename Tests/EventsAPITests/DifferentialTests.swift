@@ -1,27 +1,15 @@
 import CSimdjson
 import JSON
+import TestSupport
 import Testing
 
 @testable import EventsAPI
-
-/// Numbers that a seed determines.
-private struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
-  }
-}
 
 /// Makes documents, and spoils them.
 private struct DocumentMaker {
   var generator: SeededGenerator
 
-  init(seed: UInt64) { generator = SeededGenerator(state: seed) }
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
   mutating func object(depth: Int = 0) -> String {
     let members = (0..<Int.random(in: 0...4, using: &generator)).map { _ in

@@ -88,7 +88,7 @@ struct LoopTests {
       await client.shutdown()
     }
     // The thread lets go of it as its very last deed.
-    while released != nil { await Task.yield() }
+    try await lookAgain { released != nil }
   }
 }
 
@@ -119,7 +119,7 @@ struct SleepTests {
 
       let meanwhile = Task { try await sleep() }
       let late = Task { try await sleep() }
-      while await Resident(client).timers < 2 { await Task.yield() }
+      try await lookAgain { await Resident(client).timers < 2 }
       meanwhile.cancel()
       await #expect(throws: CancellationError.self) { try await meanwhile.value }
       await client.shutdown()

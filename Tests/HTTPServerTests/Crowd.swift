@@ -13,8 +13,8 @@ final class Crowd: Sendable {
   }
 
   /// Sends a request over a connection of its own; whether it was taken, and not told to come again.
-  func comes(to port: Int) async throws -> Bool {
-    let client = try RawClient(port: port)
+  func comes(to port: Int, host: String = "127.0.0.1") async throws -> Bool {
+    let client = try RawClient(host: host, port: port)
     let (before, taken, happened) = (refused.value, held.exchanges.value.count, Fact<Bool?>(nil))
     await client.send(post("in"))
     Task { [refused] in

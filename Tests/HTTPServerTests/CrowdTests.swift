@@ -9,7 +9,7 @@ struct CrowdTests {
     let listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 0), .tcp(host: "::1", port: 0)]
     let held = Held()
     try await withServer(held.handler, listen: listen, configure: { $0.maxConnections = 3 }) { server, port in
-      guard case .tcp(_, let sixPort) = server.addresses[1] else { return }
+      let sixPort = try tcpPort(of: server, at: 1)
       var clients: [RawClient] = []
       for index in 0..<3 {
         let client = try index == 0 ? RawClient(host: "::1", port: sixPort) : RawClient(port: port)
@@ -32,7 +32,7 @@ struct CrowdTests {
       #expect(try await clients[1].readToEnd().isEmpty)
       // The place is free as soon as the other's end is known; until then more are turned away.
       let crowd = Crowd(held)
-      while try await !crowd.comes(to: port) {}
+      try await lookAgain { try await !crowd.comes(to: port) }
       crowd.goes()
       exchanges[0].respond(HTTPResponse(status: 200))
       exchanges[2].respond(HTTPResponse(status: 200))
@@ -97,9 +97,38 @@ struct CrowdTests {
       #expect(try await idle.response().status == 200)
       // Those that come are told to come again until one by one has made way: not the busy ones.
       let crowd = Crowd(held)
-      for _ in 0..<3 { while try await !crowd.comes(to: port) {} }
+      for _ in 0..<3 { try await lookAgain { try await !crowd.comes(to: port) } }
       #expect(server.displacedConnections == 3)
       for gone in [idle, silent, slow] { #expect(try await gone.readToEnd().isEmpty) }
+      crowd.goes()
+      exchange.respond(HTTPResponse(status: 200))
+      #expect(try await busy.response().status == 200)
+    }
+  }
+
+  @Test("lets who is idle at one of its addresses make way for who comes to another")
+  func displacedElsewhere() async throws {
+    let listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 0), .tcp(host: "::1", port: 0)]
+    let held = Held()
+    var handler = held.handler
+    handler.onHead = { $0.path == "/now" ? .answer(HTTPResponse(status: 200)) : .readBody(limit: 1000) }
+    let configure: (inout HTTPServerConfiguration) -> Void = {
+      $0.maxConnections = 2
+      // Idle after a quarter of this.
+      $0.idleTimeout = .milliseconds(2000)
+    }
+    try await withServer(handler, listen: listen, configure: configure) { server, port in
+      let idle = try RawClient(port: port)
+      await idle.send("GET /now HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await idle.response().status == 200)
+      let busy = try RawClient(port: port)
+      await busy.send(post("wait"))
+      let exchange = await held.wait(for: 1)[0]
+      let crowd = Crowd(held)
+      let sixPort = try tcpPort(of: server, at: 1)
+      try await lookAgain { try await !crowd.comes(to: sixPort, host: "::1") }
+      #expect(server.displacedConnections == 1)
+      #expect(try await idle.readToEnd().isEmpty)
       crowd.goes()
       exchange.respond(HTTPResponse(status: 200))
       #expect(try await busy.response().status == 200)

@@ -110,7 +110,7 @@ struct DeadlineTests {
       let deaf = try RawClient(port: port)
       await deaf.send(post("x"))
       await isAnswered.wait { $0 }
-      while server.connections > 0 { await Task.yield() }
+      try await lookAgain { server.connections > 0 }
       #expect(try await deaf.readToEnd().count < size)
     }
   }

@@ -53,6 +53,12 @@ func withServer(
   await server.stop(until: .now)
 }
 
+/// The port of one of a server's addresses.
+func tcpPort(of server: HTTPServer, at index: Int = 0) throws -> Int {
+  let port: Int? = if case .tcp(_, let port) = server.addresses[index] { port } else { nil }
+  return try #require(port)
+}
+
 extension HTTPServerConfiguration {
   /// As the test is run: plain, or with TLS.
   init(inModeOfTest listen: [ListenAddress]) throws {

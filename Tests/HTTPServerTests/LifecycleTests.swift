@@ -173,7 +173,7 @@ struct LifecycleTests {
       inModeOfTest: [.tcp(host: "127.0.0.1", port: 0), .unix(path: path)])
     let server = HTTPServer(configuration, handler: held.handler, logger: .silent)
     try server.start()
-    guard case .tcp(_, let port) = server.addresses[0] else { return }
+    let port = try tcpPort(of: server)
     let idle = try RawClient(port: port)
     await idle.send(post("x"))
     await held.wait(for: 1)[0].respond(HTTPResponse(status: 200))
@@ -205,7 +205,7 @@ struct LifecycleTests {
         try HTTPServerConfiguration(inModeOfTest: [.tcp(host: "127.0.0.1", port: 0)]), handler: TestHandler(),
         logger: .silent)
       try server.start()
-      guard case .tcp(_, let port) = server.addresses[0] else { return }
+      let port = try tcpPort(of: server)
       var clients: [RawClient] = []
       for index in 0..<count % 4 {
         clients.append(try RawClient(port: port))
@@ -224,7 +224,7 @@ struct LifecycleTests {
       try HTTPServerConfiguration(inModeOfTest: [.tcp(host: "127.0.0.1", port: 0)]), handler: held.handler,
       logger: .silent)
     try server.start()
-    guard case .tcp(_, let port) = server.addresses[0] else { return }
+    let port = try tcpPort(of: server)
     let client = try RawClient(port: port)
     await client.send(post("precious"))
     let half = try RawClient(port: port)
@@ -247,7 +247,7 @@ struct LifecycleTests {
       #expect(try await client.response().text == "one")
       server.stopAccepting()
       // The thread closes its socket in its next turn.
-      while (try? RawClient(port: port)) != nil {}
+      try await lookAgain { (try? RawClient(port: port)) != nil }
       await client.send(post("two"))
       #expect(try await client.response().text == "two")
     }

@@ -38,7 +38,7 @@ struct TLSTests {
       let plain = try RawClient(port: port, tls: nil)
       await plain.send(post("hello"))
       #expect(try await !String(decoding: plain.readToEnd(), as: UTF8.self).contains("HTTP/"))
-      while server.failedHandshakes < 3 { await Task.yield() }
+      try await lookAgain { server.failedHandshakes < 3 }
     }
   }
 
@@ -77,7 +77,7 @@ struct TLSTests {
         }
       }
       #expect(asked.value == 2)
-      while listening.failedHandshakes < 10 { await Task.yield() }
+      try await lookAgain { listening.failedHandshakes < 10 }
     }
   }
 
@@ -103,14 +103,14 @@ struct TLSTests {
       for other in others {
         server.setIdentity(try TestIdentity.identity(other))
         // (One that comes before the listener has heard still sees the old one.)
-        while true {
+        try await lookAgain {
           let client = try RawClient(port: port, tls: TLSClient())
           let certificate = try #require(await client.handshake()).certificate
-          if certificate == shown.last { continue }
+          if certificate == shown.last { return true }
           #expect(!shown.contains(certificate))
           shown.append(certificate)
           open.append(client)
-          break
+          return false
         }
         for client in open {
           await client.send(post("still here"))
@@ -118,7 +118,7 @@ struct TLSTests {
         }
       }
       open.removeAll()
-      while server.connections > 0 { await Task.yield() }
+      try await lookAgain { server.connections > 0 }
       #expect(server.failedHandshakes == 0)
     }
   }
@@ -130,7 +130,7 @@ struct TLSTests {
     try await withServer(configure: { $0.tls = try? TestIdentity.identity(own, clients: authority) }) { server, port in
       #expect(try await answer(port, TLSClient(identity: late)) == nil)
       server.setIdentity(try TestIdentity.identity(own, clients: second))
-      while try await answer(port, TLSClient(identity: late)) != "hello" {}
+      try await lookAgain { try await answer(port, TLSClient(identity: late)) != "hello" }
       #expect(try await answer(port, TLSClient(identity: known)) == nil)
     }
   }
@@ -149,7 +149,7 @@ struct TLSTests {
         if dribbles { await client.dribble(0) }
         _ = try await client.readToEnd()
       }
-      while server.connections > 0 { await Task.yield() }
+      try await lookAgain { server.connections > 0 }
       #expect(server.failedHandshakes == 3)
     }
   }
@@ -161,10 +161,10 @@ struct TLSTests {
     configuration.headerTimeout = .seconds(3600)
     let server = HTTPServer(configuration, handler: TestHandler(), logger: .silent)
     try server.start()
-    guard case .tcp(_, let port) = server.addresses[0] else { return }
+    let port = try tcpPort(of: server)
     let clients = try (0..<5).map { _ in try RawClient(port: port, tls: nil) }
     for client in clients { await client.send([0x16, 3, 1, 2, 0, 1]) }
-    while server.connections < 5 { await Task.yield() }
+    try await lookAgain { server.connections < 5 }
     await server.stop(until: .now + .seconds(3600))
     for client in clients { #expect(try await client.readToEnd().isEmpty) }
   }

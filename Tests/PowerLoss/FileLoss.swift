@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What a cut leaves of one file's contents.
 struct FileLoss {
   let cut: PowerCut
@@ -9,7 +11,7 @@ struct FileLoss {
     self.losesWholeSectors = losesWholeSectors
   }
 
-  mutating func content(of node: FileNode, _ random: inout CutRandom) -> [UInt8] {
+  mutating func content(of node: FileNode, _ random: inout SeededGenerator) -> [UInt8] {
     guard !node.pending.isEmpty else { return node.durable }
     let sizes = node.pending.reduce(into: [node.durable.count]) { $0.append($1.change.size(after: $0.last ?? 0)) }
     let size = pick(sizes.count, &random).map { sizes[$0] } ?? sizes[random.below(sizes.count)]
@@ -27,7 +29,7 @@ struct FileLoss {
   }
 
   /// Which state of several it is, from the oldest; nil: any.
-  private func pick(_ states: Int, _ random: inout CutRandom) -> Int? {
+  private func pick(_ states: Int, _ random: inout SeededGenerator) -> Int? {
     if random.chance(cut.kept) { return states - 1 }
     return random.chance(cut.torn) ? nil : 0
   }
@@ -47,7 +49,7 @@ struct FileLoss {
 
   /// A sector's bytes: of some moment, torn between two, or garbage.
   private mutating func sector(
-    _ range: Range<Int>, _ node: FileNode, _ changes: [Int], _ random: inout CutRandom
+    _ range: Range<Int>, _ node: FileNode, _ changes: [Int], _ random: inout SeededGenerator
   ) -> [UInt8] {
     var states = [[UInt8](repeating: 0, count: range.count)]
     let old = node.durable[min(range.lowerBound, node.durable.count)..<min(range.upperBound, node.durable.count)]

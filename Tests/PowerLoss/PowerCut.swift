@@ -1,3 +1,5 @@
+import TestSupport
+
 /// How a disk loses what wasn't synced.
 ///
 /// All that a returned sync promised is there. Of everything else each piece is there or not by itself: each sector of
@@ -30,7 +32,7 @@ public struct PowerCut: Sendable {
   }
 
   /// Draws a cut: all lost, all kept and everything between come about alike.
-  public init(_ random: inout CutRandom) {
+  public init(_ random: inout SeededGenerator) {
     names = random.chance(50) ? .inOrder : .anySubset
     kept = [0, 10, 50, 90, 100][random.below(5)]
     torn = [0, 0, 10, 40][random.below(4)]
@@ -41,7 +43,7 @@ public struct PowerCut: Sendable {
   /// - Parameter losesWholeSectors: whether garbage may take the whole of a sector in a file of this path, also bytes in it
   ///   that weren't being written.
   public func image(
-    of history: DiskHistory, _ random: inout CutRandom, losesWholeSectors: (String) -> Bool
+    of history: DiskHistory, _ random: inout SeededGenerator, losesWholeSectors: (String) -> Bool
   ) -> (image: DiskImage, sums: CutSums) {
     var sums = CutSums()
     let names = names(of: history, &random, &sums)
@@ -58,7 +60,7 @@ public struct PowerCut: Sendable {
     return (image, sums)
   }
 
-  private func names(of history: DiskHistory, _ random: inout CutRandom, _ sums: inout CutSums) -> [Name: Int] {
+  private func names(of history: DiskHistory, _ random: inout SeededGenerator, _ sums: inout CutSums) -> [Name: Int] {
     var names = history.durableNames
     let pending = history.pendingNames
     var least = 0

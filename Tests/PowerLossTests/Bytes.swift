@@ -1,4 +1,5 @@
 import PowerLoss
+import TestSupport
 
 /// Builds a journal's bytes by hand, as the shim writes them.
 struct JournalBytes {
@@ -64,7 +65,7 @@ struct JournalBytes {
   ) throws -> [DiskImage] {
     let history = try history()
     return (0..<cuts).map { number in
-      var random = CutRandom(UInt64(number))
+      var random = SeededGenerator(seed: UInt64(number))
       let cut = PowerCut(names: names, kept: [0, 30, 70, 100][number % 4], torn: torn, garbage: garbage)
       return cut.image(of: history, &random) { _ in wholeSectors }.image
     }

@@ -66,7 +66,7 @@ struct ShimTests {
   func syncs() throws {
     let words = "printf kept > a; sync a; sync .; printf more >> a"
     func nothingKept() throws -> DiskImage {
-      var random = CutRandom(1)
+      var random = SeededGenerator(seed: 1)
       return PowerCut(names: .anySubset, kept: 0, torn: 0, garbage: 0).image(of: try history(), &random) { _ in false }
         .image
     }

@@ -22,13 +22,13 @@ struct ReloadTurnsTests {
   }
 
   @Test("run one after the other, and those that wait are one, which begins after the one that ran")
-  func overlapping() async {
+  func overlapping() async throws {
     let (turns, gate) = (ReloadTurns(), Gate())
     async let first = turns.take(.reload(by: "a")) { await gate.work($0) }
     await gate.begun.wait { $0.count == 1 }
     let others = (0..<20).map { _ in Task { await turns.take(.reload(by: "b")) { await gate.work($0) } } }
     // (One that runs beside the first waits no more.)
-    while turns.waiting.wishes < 20, gate.begun.value.count == 1 { await Task.yield() }
+    try await lookAgain { turns.waiting.wishes < 20 && gate.begun.value.count == 1 }
     gate.open.change { $0 = true }
     #expect(await first.applied == ["run 1"])
     for other in others { #expect(await other.value.applied == ["run 2"]) }
@@ -37,7 +37,7 @@ struct ReloadTurnsTests {
   }
 
   @Test("end before the relay does, and none begins afterwards")
-  func closing() async {
+  func closing() async throws {
     let (turns, gate) = (ReloadTurns(), Gate())
     async let running = turns.take(.files) { await gate.work($0) }
     await gate.begun.wait { $0.count == 1 }
@@ -48,7 +48,7 @@ struct ReloadTurnsTests {
       return gate.inside.value.now
     }
     // It waits for the one that runs, or it comes back too early.
-    while turns.waiting.closers == 0, !isClosed.value { await Task.yield() }
+    try await lookAgain { turns.waiting.closers == 0 && !isClosed.value }
     #expect(!isClosed.value)
     async let late = turns.take(.files) { await gate.work($0) }
     gate.open.change { $0 = true }

@@ -8,21 +8,9 @@ import Testing
 @testable import Sinks
 
 @Suite struct ArchiveExactlyOnceTests {
-  /// SplitMix64: the same numbers for a seed everywhere.
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-      return z ^ (z >> 31)
-    }
-  }
-
   @Test(arguments: 1...150)
   func `Every event is archived once through crashes, faults, torn writes and clocks that jump`(seed: Int) throws {
-    var random = Random(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let bench = ArchiveSinkBench(size: Int.random(in: 0...2, using: &random) * 300, every: .seconds(60))
     for _ in 0..<60 {
       switch Int.random(in: 0..<12, using: &random) {
@@ -64,7 +52,7 @@ import Testing
 
   /// The process dies, and the disk keeps as much as it likes of what wasn't synced: files that were appended to are cut
   /// anywhere behind what the position or the manifest promise.
-  private func crash(_ bench: ArchiveSinkBench, _ random: inout Random) {
+  private func crash(_ bench: ArchiveSinkBench, _ random: inout SeededGenerator) {
     bench.faults.clear()
     bench.log.state.withLock { $0.failsCommit = false }
     let known = bench.log.state.withLock { $0.attachment?["part"] }
@@ -80,7 +68,7 @@ import Testing
 
   /// A manifest's last line may not have been synced when the file it names doesn't bear its name yet.
   /// - Returns: whether the manifest names the part still.
-  private func cutManifest(_ bench: ArchiveSinkBench, _ part: String, _ random: inout Random) -> Bool {
+  private func cutManifest(_ bench: ArchiveSinkBench, _ part: String, _ random: inout SeededGenerator) -> Bool {
     let path = bench.path + "/manifest.ndjson"
     let first = UInt64(part.split(separator: "-")[1].prefix(20)) ?? 0
     guard let bytes = readFile(path), let last = readLines(path).last, last.contains(#""first_seq":\#(first),"#) else {

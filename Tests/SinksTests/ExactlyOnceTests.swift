@@ -8,21 +8,9 @@ import Testing
 
 @Suite("Exactly once")
 struct ExactlyOnceTests {
-  /// SplitMix64: the same numbers for a seed everywhere.
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-      return z ^ (z >> 31)
-    }
-  }
-
   @Test("holds through crashes, faults, renames, deletions and clocks that jump", arguments: 1...300)
   func property(seed: Int) {
-    var random = Random(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let paths = ["all.ndjson", "%H/%M.ndjson", "%Y-%m-%d.ndjson", "%app/%H.ndjson", "%M-%app.ndjson"]
     let bench = SinkBench(
       path: paths[Int.random(in: 0..<paths.count, using: &random)], size: Int.random(in: 0...3, using: &random) * 700,
@@ -82,7 +70,7 @@ struct ExactlyOnceTests {
   }
 
   /// The process dies, and the disk keeps as much as it likes of what wasn't synced.
-  private func crash(_ bench: SinkBench, _ random: inout Random) {
+  private func crash(_ bench: SinkBench, _ random: inout SeededGenerator) {
     if let file = bench.worker.openFiles.randomElement(using: &random), (try? file.look()) == .unchanged,
       Bool.random(using: &random)
     {

@@ -14,12 +14,7 @@ struct FileLogTests {
   private let directory = TemporaryDirectory()
   private let time = Timestamp(milliseconds: 1_792_757_071_512)
 
-  private func open() throws -> FileLog {
-    try FileLog.open(
-      directory: directory.file("log"), positions: directory.file("positions"),
-      configuration: FileLogConfiguration(segmentSize: 8192, maxSize: 64 << 20, minFreeDisk: 0), logger: .silent,
-      metrics: MetricsRegistry())
-  }
+  private var bench: FileLogBench { FileLogBench(directory: directory) }
 
   private func context(_ name: String, of log: FileLog) throws -> SinkContext {
     SinkContext(
@@ -35,31 +30,6 @@ struct FileLogTests {
     return options
   }
 
-  /// Appends a request's events and waits until they are stored.
-  private func append(_ texts: [String], app: String, at moment: Timestamp, to log: FileLog) async {
-    let outcome = await withCheckedContinuation { continuation in
-      var body: [UInt8] = []
-      var events: [DraftEvent] = []
-      for text in texts {
-        let index = EventIndex(
-          idHigh: 1, idLow: 2, installHash: 3, userHash: 0, length: text.utf8.count, nameOffset: 0,
-          occurredAtOffset: 0, occurredAt: moment, flags: [])
-        events.append(DraftEvent(index: index, offset: body.count))
-        body += text.utf8
-      }
-      body.withUnsafeBytes { body in
-        events.withUnsafeBufferPointer { events in
-          let draft = FrameDraft(app: app, kind: .event, receivedAt: moment, body: body, events: events)
-          log.append(draft) { continuation.resume(returning: $0) }
-        }
-      }
-    }
-    guard case .stored = outcome else {
-      Issue.record("not stored: \(outcome)")
-      return
-    }
-  }
-
   /// A sink's lines in the order of its files' names and numbers.
   private func lines(_ name: String) throws -> [JSONValue] {
     try SinkBench.files(in: directory.file(name)).flatMap { file in
@@ -71,7 +41,7 @@ struct FileLogTests {
   func crashes() async throws {
     var serial = 0
     for round in 0..<24 {
-      let log = try open()
+      let log = try bench.open()
       let workers = try [("a", 0), ("b", 4000)].map { name, size in
         NDJSONWorker(try options(name, size: size), try context(name, of: log))
       }
@@ -80,7 +50,7 @@ struct FileLogTests {
           serial += 1
           return #"{"serial":\#(serial)}"#
         }
-        await append(texts, app: "app-\(request % 3)", at: time + .seconds(Int64(round) * 600), to: log)
+        await log.store(texts, app: "app-\(request % 3)", at: time + .seconds(Int64(round) * 600))
         for (index, worker) in workers.enumerated() where (request + round + index).isMultiple(of: 3) {
           run(worker, settles: request.isMultiple(of: 2))
         }
@@ -105,13 +75,13 @@ struct FileLogTests {
 
   @Test("are written by two sinks at once; the books balance")
   func twoSinks() async throws {
-    let log = try open()
+    let log = try bench.open()
     let sinks = try ["a", "b"].map { name in
       NDJSONSinkType().make(try options(name), try context(name, of: log))
     }
     for sink in sinks { sink.start() }
     for request in 0..<50 {
-      await append((0..<100).map { #"{"serial":\#(request * 100 + $0)}"# }, app: "ios", at: time, to: log)
+      await log.store((0..<100).map { #"{"serial":\#(request * 100 + $0)}"# }, app: "ios", at: time)
     }
     for sink in sinks {
       #expect(await sink.flush(until: .now + .seconds(30)).pending == 0)

@@ -15,12 +15,7 @@ struct OlderPositionTests {
   private let directory = TemporaryDirectory()
   private let time = Timestamp(milliseconds: 1_792_757_071_512)
 
-  private func open() throws -> FileLog {
-    try FileLog.open(
-      directory: directory.file("log"), positions: directory.file("positions"),
-      configuration: FileLogConfiguration(segmentSize: 8192, maxSize: 64 << 20, minFreeDisk: 0), logger: .silent,
-      metrics: MetricsRegistry())
-  }
+  private var bench: FileLogBench { FileLogBench(directory: directory) }
 
   private func worker(of log: FileLog, pattern: String, size: Int) throws -> NDJSONWorker {
     var options = NDJSONOptions(pattern: try PathPattern(directory.file(pattern)))
@@ -35,23 +30,8 @@ struct OlderPositionTests {
   }
 
   private func append(_ serial: Int, at moment: Timestamp, to log: FileLog) async {
-    let body = Array(#"{"serial":\#(serial),"text":"\#(String(repeating: "x", count: 400))"}"#.utf8)
-    let index = EventIndex(
-      idHigh: 1, idLow: 2, installHash: 3, userHash: 0, length: body.count, nameOffset: 0, occurredAtOffset: 0,
-      occurredAt: moment, flags: [])
-    let outcome = await withCheckedContinuation { continuation in
-      body.withUnsafeBytes { body in
-        [DraftEvent(index: index, offset: 0)].withUnsafeBufferPointer { events in
-          let draft = FrameDraft(
-            app: "app-\(serial % 2)", kind: .event, receivedAt: moment, body: body, events: events)
-          log.append(draft) { continuation.resume(returning: $0) }
-        }
-      }
-    }
-    guard case .stored = outcome else {
-      Issue.record("not stored: \(outcome)")
-      return
-    }
+    await log.store(
+      [#"{"serial":\#(serial),"text":"\#(String(repeating: "x", count: 400))"}"#], app: "app-\(serial % 2)", at: moment)
   }
 
   private func run(_ worker: NDJSONWorker) {
@@ -80,7 +60,7 @@ struct OlderPositionTests {
     var serial = 0
     var copies: [Data] = []
     for round in 0..<6 {
-      let log = try open()
+      let log = try bench.open()
       // Another that is owed everything keeps all of the log.
       if isHeld { _ = try log.subscribe("slow", origin: .oldest) }
       let worker = try worker(of: log, pattern: files.pattern, size: files.size)
@@ -96,7 +76,7 @@ struct OlderPositionTests {
     }
     for copy in [copies[3], copies[0], copies[4]] {
       try copy.write(to: URL(fileURLWithPath: position))
-      let log = try open()
+      let log = try bench.open()
       let worker = try worker(of: log, pattern: files.pattern, size: files.size)
       run(worker)
       serial += 1

@@ -5,6 +5,7 @@ import Observability
 import StandIn
 import Synchronization
 import TestSupport
+import Testing
 
 /// A wall clock that a test sets.
 final class TestClock: Sendable {
@@ -55,8 +56,7 @@ func withUpstream(
   let server = StandInServer(configuration, logger: .silent)
   try server.start()
   do {
-    guard case .tcp(_, let port)? = server.address else { return }
-    try await body(Upstream(server: server, client: try RawClient(port: port), clock: clock))
+    try await body(Upstream(server: server, client: try RawClient(port: server.tcpPort()), clock: clock))
   } catch {
     await server.stop(until: .now)
     throw error
@@ -72,4 +72,11 @@ func event(
   let tail = String(number, radix: 16)
   let id = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - tail.count) + tail
   return #"{"event_id":"\#(id)","name":"\#(name)","anonymous_id":"\#(install)","occurred_at":"\#(at)"\#(more)}"#
+}
+
+extension StandInServer {
+  func tcpPort() throws -> Int {
+    let port: Int? = if case .tcp(_, let port)? = address { port } else { nil }
+    return try #require(port)
+  }
 }

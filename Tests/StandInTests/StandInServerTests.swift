@@ -233,10 +233,9 @@ struct StandInServerTests {
   func latency() async throws {
     // So long that it is only cut off, never waited for.
     try await withUpstream(configure: { $0.latency = .seconds(3600) }) { (upstream) async throws in
-      guard case .tcp(_, let port)? = upstream.server.address else { return }
-      let late = try RawClient(port: port)
+      let late = try RawClient(port: upstream.server.tcpPort())
       await late.send("POST /v1/events HTTP/1.1\r\nHost: h\r\nX-Write-Key: k\r\nContent-Length: 0\r\n\r\n")
-      while try await upstream.json("/stats")["requests"]?["events"]?["400"] == nil { await Task.yield() }
+      try await lookAgain { try await upstream.json("/stats")["requests"]?["events"]?["400"] == nil }
       #expect(try await upstream.get("/events").status == 200)
       await upstream.server.stop(until: .now)
       #expect(try await late.readToEnd().isEmpty)

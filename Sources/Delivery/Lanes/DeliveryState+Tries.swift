@@ -19,9 +19,9 @@ struct Tried: Sendable, Equatable {
 extension DeliveryState {
   /// All requests of the lane that had no answer, wherever they are by now. Of lanes whose requests are kept apart.
   var tried: [Tried] {
-    let portions = again + poison.portions
+    let portions = again + poison.portions + trying.values
     return portions.compactMap { Tried($0.events, $0.tries) } + requests.all.compactMap { Tried($0.events, $0.tries) }
-      + trying.values + triedBefore
+      + triedBefore
   }
 
   /// Takes up what is on record of the life before.

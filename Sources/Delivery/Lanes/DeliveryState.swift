@@ -29,7 +29,8 @@ struct DeliveryState: Sendable {
   private(set) var restoredEvents: Int?
   /// What is known of requests that weren't read yet in this life, and of those under way, by their numbers.
   var triedBefore: [Tried] = []
-  var trying: [Int: Tried] = [:]
+  /// What is under way and was sent before, by its request: as it was before this try.
+  var trying: [Int: Portion] = [:]
 
   init(concurrency: Int = 1, stepsAside: Bool = false) {
     self.concurrency = ConcurrencyControl(most: concurrency)
@@ -226,10 +227,13 @@ struct DeliveryState: Sendable {
   /// What must survive a restart; nil when nothing has to.
   func record(of lane: Lane, app: String) -> UpstreamRecord.LaneRecord? {
     guard let delay else { return nil }
+    // (While a request is tried again its tries stand with what is under way, and nowhere else.)
+    let oldest = again.last ?? trying.values.min { ($0.events.first ?? 0) < ($1.events.first ?? 0) }
+    let tries = oldest?.tries ?? restored
     return UpstreamRecord.LaneRecord(
       app: app, isReplayed: lane.isReplayed, isAsked: delay.isAsked, retryAt: delay.retryAt, wait: delay.length,
-      failures: failures, rateLimited: rateLimited, attempts: again.last?.attempts ?? restored.attempts,
-      unanswered: again.last?.unanswered ?? restored.unanswered, tried: again.last?.events.count ?? restoredEvents,
+      failures: failures, rateLimited: rateLimited, attempts: tries.attempts,
+      unanswered: tries.unanswered, tried: oldest?.events.count ?? restoredEvents,
       state: delay.state, detail: delay.detail,
       refusals: breaker.refusals, refused: breaker.cause)
   }

@@ -1,64 +1,34 @@
 import CCrypto
-import Glibc
-import Synchronization
 
-/// The webhook's receiver of a run: checks each request's signature, notes every event it took, and misbehaves by a script.
-final class ScriptedReceiver: Sendable {
+/// The webhook's receiver of a run: checks each request's signature.
+struct ScriptedReceiver: PeerPart {
+  static let name = "receiver"
   /// The key that requests are signed with, and what the relay's configuration has of it.
   static let key = Array("a torture run's own webhook secret".utf8)
 
-  let script: PeerScript
-  private let mint: EventMint
-  private let book: DebtBook
-  private let notes = Mutex(ArrivalNotes())
-  private let server = Mutex<WireServer?>(nil)
-
-  init(_ mint: EventMint, _ book: DebtBook, _ script: PeerScript) {
-    self.mint = mint
-    self.book = book
-    self.script = script
-  }
-
-  /// - Returns: the port it listens on.
-  func start() throws(TortureError) -> UInt16 {
-    let started = try WireServer(name: "receiver") { [weak self] in self?.serve($0, $1) ?? false }
-    server.withLock { $0 = started }
-    return started.port
-  }
-
-  func stop() { server.withLock { $0?.stop() } }
-
-  var arrivals: ArrivalNotes { notes.withLock { $0 } }
-
-  private func serve(_ request: WireServer.Request, _ wire: Wire) -> Bool {
-    var (reply, stores) = script.next()
+  func answer(
+    _ request: WireServer.Request, over wire: Wire, _ turn: (reply: PeerScript.Reply, stores: Bool), _ notes: PeerNotes
+  ) -> Bool {
     // Any 2xx is a yes to a webhook: half of a body, a page or wrong counts are none the less so.
-    switch reply {
-    case .page, .half, .wrongCounts: stores = true
-    default: break
-    }
-    if stores { store(request) }
-    return wire.play(reply, honest: (200, "{}"))
+    let isYes = [.page, .half, .wrongCounts].contains(turn.reply)
+    if turn.stores || isYes { store(request, notes) }
+    return wire.play(turn.reply, honest: (200, "{}"))
   }
 
-  private func store(_ request: WireServer.Request) {
+  private func store(_ request: WireServer.Request, _ notes: PeerNotes) {
     guard Self.isSigned(request) else {
-      return notes.withLock {
-        $0.add(.init(id: request.headers["webhook-id"] ?? "", detail: "a request with a wrong signature"))
-      }
+      return notes.add(.init(id: request.headers["webhook-id"] ?? "", detail: "a request with a wrong signature"))
     }
     request.body.withUnsafeBytes { bytes in
       guard let data = JSONCutter.value("data", bytes, in: 0..<bytes.count),
         let events = JSONCutter.value("events", bytes, in: data)
-      else { return notes.withLock { $0.add(.init(id: "", detail: "a body without events")) } }
-      for line in JSONCutter.elements(bytes, in: events) { take(line, of: bytes) }
+      else { return notes.add(.init(id: "", detail: "a body without events")) }
+      for line in JSONCutter.elements(bytes, in: events) {
+        let record = RecordedLine(bytes, in: line, notes.mint)
+        if let oddity = record.oddity { notes.add(oddity) }
+        if let number = record.number { notes.took(number) { $0.hook &+= 1 } }
+      }
     }
-  }
-
-  private func take(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) {
-    let record = RecordedLine(bytes, in: line, mint)
-    if let oddity = record.oddity { notes.withLock { $0.add(oddity) } }
-    if let number = record.number { book.change(number) { $0.hook &+= 1 } }
   }
 
   /// Whether a request bears the signature that the Standard Webhooks specification asks for.
@@ -73,6 +43,7 @@ final class ScriptedReceiver: Sendable {
     return done == 1 && signature == "v1,\(base64(code))"
   }
 
+  /// (The run has its own, as it has everything that it judges the relay by.)
   static func base64(_ bytes: [UInt8]) -> String {
     let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     var out = ""

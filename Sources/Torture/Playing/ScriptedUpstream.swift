@@ -1,66 +1,38 @@
-import Glibc
-import Synchronization
+/// The upstream of a run: speaks the Events API.
+struct ScriptedUpstream: PeerPart {
+  static let name = "upstream"
 
-/// The upstream of a run: speaks the Events API, notes every event it stored, and misbehaves by a script.
-final class ScriptedUpstream: Sendable {
-  let script: PeerScript
-  private let mint: EventMint
-  private let book: DebtBook
-  private let notes = Mutex(ArrivalNotes())
-  private let server = Mutex<WireServer?>(nil)
-
-  init(_ mint: EventMint, _ book: DebtBook, _ script: PeerScript) {
-    self.mint = mint
-    self.book = book
-    self.script = script
-  }
-
-  /// - Returns: the port it listens on.
-  func start() throws(TortureError) -> UInt16 {
-    let started = try WireServer(name: "upstream") { [weak self] in self?.serve($0, $1) ?? false }
-    server.withLock { $0 = started }
-    return started.port
-  }
-
-  func stop() { server.withLock { $0?.stop() } }
-
-  var arrivals: ArrivalNotes { notes.withLock { $0 } }
-
-  private func serve(_ request: WireServer.Request, _ wire: Wire) -> Bool {
-    var (reply, stores) = script.next()
+  func answer(
+    _ request: WireServer.Request, over wire: Wire, _ turn: (reply: PeerScript.Reply, stores: Bool), _ notes: PeerNotes
+  ) -> Bool {
+    let (reply, stores) = turn
     let isIdentify = request.path == "/v1/identify"
     guard isIdentify || request.path == "/v1/events" else {
       return wire.answer(404, [], #"{"code":"not_found","message":""}"#)
     }
-    let answer: String
-    if isIdentify {
-      // Half of no body is none: a yes.
-      if reply == .half || reply == .wrongCounts { stores = true }
-      if stores { storeIdentify(request.body) }
-      answer = ""
-    } else {
-      answer = batch(request.body, stores: stores)
-    }
-    return wire.play(reply, honest: (isIdentify ? 204 : 200, answer))
+    guard isIdentify else { return wire.play(reply, honest: (200, batch(request.body, stores: stores, notes))) }
+    // Half of no body is none: a yes.
+    if stores || reply == .half || reply == .wrongCounts { storeIdentify(request.body, notes) }
+    return wire.play(reply, honest: (204, ""))
   }
 
   /// Stores a batch's events if it is to; the right answer.
-  private func batch(_ body: [UInt8], stores: Bool) -> String {
+  private func batch(_ body: [UInt8], stores: Bool, _ notes: PeerNotes) -> String {
     body.withUnsafeBytes { bytes in
       let events =
         JSONCutter.value("events", bytes, in: 0..<bytes.count).map { JSONCutter.elements(bytes, in: $0) } ?? []
       var rejected: [String] = []
       for (index, range) in events.enumerated() {
         let id = JSONCutter.text("event_id", bytes, in: range) ?? ""
-        guard let number = mint.number(ofID: id) else {
-          if stores { note(.init(id: id, detail: "an event that nobody minted")) }
+        guard let number = notes.mint.number(ofID: id) else {
+          if stores { notes.add(.init(id: id, detail: "an event that nobody minted")) }
           continue
         }
-        if mint.kind(number) == .unwanted {
+        if notes.mint.kind(number) == .unwanted {
           rejected.append(
             #"{"index":\#(index),"event_id":"\#(id)","code":"too_many_event_names","message":"as scripted"}"#)
         } else if stores {
-          store(number, id, Array(bytes[range]))
+          store(number, id, Array(bytes[range]), notes)
         }
       }
       return
@@ -68,16 +40,16 @@ final class ScriptedUpstream: Sendable {
     }
   }
 
-  private func store(_ number: Int, _ id: String, _ event: [UInt8]) {
-    let minted = mint.bytes(number)
+  private func store(_ number: Int, _ id: String, _ event: [UInt8], _ notes: PeerNotes) {
+    let minted = notes.mint.bytes(number)
     if event != minted {
       if let used = Self.clampedTime(of: event, minted) {
-        notes.withLock { _ = $0.clamped[number, default: []].insert(used) }
+        notes.clamped(number, to: used)
       } else {
-        note(.init(number: number, id: id, detail: "its bytes are others than were sent", isAltered: true))
+        notes.add(.init(number: number, id: id, detail: "its bytes are others than were sent", isAltered: true))
       }
     }
-    book.change(number) { $0.upstream &+= 1 }
+    notes.took(number) { $0.upstream &+= 1 }
   }
 
   /// The time that stands in place of the minted one, where that is all that differs.
@@ -88,41 +60,15 @@ final class ScriptedUpstream: Sendable {
     return String(decoding: event[now].dropFirst().dropLast(), as: UTF8.self)
   }
 
-  private func storeIdentify(_ body: [UInt8]) {
+  private func storeIdentify(_ body: [UInt8], _ notes: PeerNotes) {
     let user = body.withUnsafeBytes { JSONCutter.text("user_id", $0, in: 0..<$0.count) } ?? ""
-    guard let number = mint.number(ofUser: user), mint.kind(number) == .identify else {
-      return note(.init(id: user, detail: "an identify call that nobody made"))
+    guard let number = notes.mint.number(ofUser: user), notes.mint.kind(number) == .identify else {
+      return notes.add(.init(id: user, detail: "an identify call that nobody made"))
     }
-    if body != mint.bytes(number) {
-      note(.init(number: number, id: user, detail: "its bytes are others than were sent", isAltered: true))
+    if body != notes.mint.bytes(number) {
+      notes.add(.init(number: number, id: user, detail: "its bytes are others than were sent", isAltered: true))
     }
-    book.change(number) { $0.upstream &+= 1 }
-  }
-
-  private func note(_ oddity: ArrivalNotes.Oddity) { notes.withLock { $0.add(oddity) } }
-}
-
-/// What came to a peer that isn't simply an event as it was sent.
-struct ArrivalNotes: Sendable, Equatable {
-  struct Oddity: Sendable, Equatable {
-    var number: Int?
-    var id: String
-    var detail: String
-    /// Another event's bytes; else one that should not be here.
-    var isAltered = false
-  }
-
-  /// The first of them.
-  var oddities: [Oddity] = []
-  var oddityCount = 0
-  var alteredCount = 0
-  /// The times that came in place of `occurred_at`, by the event's number.
-  var clamped: [Int: Set<String>] = [:]
-
-  mutating func add(_ oddity: Oddity) {
-    oddityCount += 1
-    if oddity.isAltered { alteredCount += 1 }
-    if oddities.count < 100 { oddities.append(oddity) }
+    notes.took(number) { $0.upstream &+= 1 }
   }
 }
 

@@ -11,8 +11,8 @@ public final class TortureRun {
 
   let mint: EventMint
   let book = DebtBook()
-  let upstream: ScriptedUpstream
-  let receiver: ScriptedReceiver
+  let upstream: ScriptedPeer<ScriptedUpstream>
+  let receiver: ScriptedPeer<ScriptedReceiver>
   let senders: EventSenders
   let setup: TortureSetup
   var damager: LogDamager
@@ -40,8 +40,8 @@ public final class TortureRun {
         "\(options.faults.count) faults need \(wanted / .seconds(1)) s at least: take more minutes, or fewer --faults")
     }
     mint = EventMint(seed: options.seed, start: WallClock.system.now)
-    upstream = ScriptedUpstream(mint, book, PeerScript(seed: options.seed &+ 1))
-    receiver = ScriptedReceiver(mint, book, PeerScript(seed: options.seed &+ 2))
+    upstream = ScriptedPeer(ScriptedUpstream(), mint, book, PeerScript(seed: options.seed &+ 1))
+    receiver = ScriptedPeer(ScriptedReceiver(), mint, book, PeerScript(seed: options.seed &+ 2))
     senders = EventSenders(mint, book)
     let directory = try TortureSetup.makeDirectory(in: options.parent)
     setup = TortureSetup(directory: directory, upstreamPort: try upstream.start(), hookPort: try receiver.start())

@@ -45,7 +45,7 @@ struct PowerLossCuts {
   /// Makes the n-th cut of the round and checks what comes of it.
   /// - Returns: nil when all is right.
   mutating func cut(_ number: Int) async throws -> Failure? {
-    var random = CutRandom(round.facts.seed &+ UInt64(number) &* 0x9E37_79B9)
+    var random = SeededGenerator(seed: round.facts.seed &+ UInt64(number) &* 0x9E37_79B9)
     let at = point(in: round.journal, &random)
     var history = DiskHistory(round.journal, from: DiskImage(root: round.place.root))
     try history.advance(to: at)
@@ -66,7 +66,7 @@ struct PowerLossCuts {
     return check.faults.isEmpty ? nil : Failure(number: number, record: at, faults: check.faults)
   }
 
-  private mutating func cutPower(_ history: DiskHistory, _ random: inout CutRandom) -> DiskImage {
+  private mutating func cutPower(_ history: DiskHistory, _ random: inout SeededGenerator) -> DiskImage {
     let (image, losses) = PowerCut(&random).image(of: history, &random) { $0.hasPrefix("data/log/segment") }
     sums.losses.add(losses)
     return image
@@ -74,7 +74,7 @@ struct PowerLossCuts {
 
   /// Lets the relay work on what the first cut left, and cuts the power again in the midst of it.
   private mutating func cutAgain(
-    _ image: DiskImage, _ check: inout PowerLossCheck, _ random: inout CutRandom
+    _ image: DiskImage, _ check: inout PowerLossCheck, _ random: inout SeededGenerator
   ) async throws -> DiskImage {
     let place = round.place
     unlink(place.journal(1))
@@ -99,7 +99,7 @@ struct PowerLossCuts {
   }
 
   /// How many of the records are done when the power goes: anywhere, or around a sync or a change of a name.
-  private mutating func point(in journal: Journal, _ random: inout CutRandom) -> Int {
+  private mutating func point(in journal: Journal, _ random: inout SeededGenerator) -> Int {
     let records = journal.records
     guard !records.isEmpty else { return 0 }
     let isLogs = Set(

@@ -1,5 +1,6 @@
 import Foundation
 import PowerLoss
+import TestSupport
 
 /// The events of one round: small and large ones, some of them refused upstream, some of an app whose upstream is away, some
 /// of a person who is left alone. The same for the same seed and time.
@@ -31,7 +32,7 @@ struct PowerLossLoad: Sendable {
   private(set) var bytes: [String: [UInt8]] = [:]
 
   init(seed: UInt64, time: String) {
-    var random = CutRandom(seed)
+    var random = SeededGenerator(seed: seed)
     var made = 0
     while made < Self.eventsPerRound {
       let kind: Kind = random.chance(12) ? .denied : random.chance(15) ? .waiting : .usual
@@ -59,7 +60,7 @@ struct PowerLossLoad: Sendable {
   static let idLength = 36
 
   private static func event(
-    _ number: Int, _ kind: Kind, _ time: String, _ random: inout CutRandom
+    _ number: Int, _ kind: Kind, _ time: String, _ random: inout SeededGenerator
   ) -> (id: String, bytes: [UInt8]) {
     let digits = Array(hex(random.next()) + hex(random.next()))
     let id = [digits[..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20...]]

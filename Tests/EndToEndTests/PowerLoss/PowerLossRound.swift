@@ -26,7 +26,7 @@ struct PowerLossRound: Sendable {
     let facts = PowerLossFacts(
       seed: seed, time: time, upstreamPort: receivers.upstream.port, hookPort: receivers.hook.port)
     let senders = PowerLossSenders(load, facts, journal: place.journal(0))
-    try await run(place, senders, spoilt, killAfter: 150 + Int(CutRandom.first(seed) % 900))
+    try await run(place, senders, spoilt, killAfter: 150 + Int(SeededGenerator.first(seed) % 900))
     var known = senders.facts
     known.taken = receivers.now.taken
     known.hooked = receivers.now.hooked
@@ -103,10 +103,10 @@ struct PowerLossRound: Sendable {
   }
 }
 
-extension CutRandom {
+extension SeededGenerator {
   /// The first number that a seed gives.
   static func first(_ seed: UInt64) -> UInt64 {
-    var random = CutRandom(seed)
+    var random = SeededGenerator(seed: seed)
     return random.next()
   }
 }

@@ -6,6 +6,11 @@ enum TestAddress: Sendable, Hashable {
   case tcp(host: String, port: UInt16)
   case unix(path: String)
 
+  /// Nil for a unix socket.
+  var hostAndPort: (host: String, port: UInt16)? {
+    if case .tcp(let host, let port) = self { (host, port) } else { nil }
+  }
+
   /// Reads `127.0.0.1:80`, `[::1]:80`, `unix:/path`, with or without `http://` before it.
   init(_ text: String) throws {
     let plain = text.hasPrefix("http://") ? String(text.dropFirst(7)) : text

@@ -1,6 +1,7 @@
 import Clocks
 import JSON
 import Observability
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -35,7 +36,7 @@ struct LogModel {
   }
 
   let seed: UInt64
-  var random: SplitMix
+  var random: SeededGenerator
   let disk = SimulatedDisk()
   var fixture: LogFixture
   var log: FileLog!
@@ -55,7 +56,7 @@ struct LogModel {
 
   init(seed: UInt64) {
     self.seed = seed
-    random = SplitMix(seed)
+    random = SeededGenerator(seed: seed)
     fixture = LogFixture(directory: "/data", disk: disk)
     let dropping = random.once(in: 4)
     fixture.configuration = FileLogConfiguration(
@@ -65,7 +66,7 @@ struct LogModel {
     fixture.tuning.retryAfterNoSpace = .zero
     fixture.tuning.rewriteAtOnce()
     fixture.tuning.rewriteBelow = 0.6
-    var lives = SplitMix(seed ^ 0xABCD)
+    var lives = SeededGenerator(seed: seed ^ 0xABCD)
     let drawn = (0..<4096).map { _ in lives.next() }
     let next = Counter()
     fixture.tuning.random = {

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 
 @testable import EventLog
 
@@ -18,7 +19,7 @@ final class SimulatedDisk: Disk {
     /// Sectors of a failed sync: they look written, and no later sync writes them.
     var forgotten: Set<Int> = []
 
-    func cutPower(_ random: inout SplitMix) {
+    func cutPower(_ random: inout SeededGenerator) {
       let size = bytes.count == durable.count || random.next() % 2 == 0 ? bytes.count : durable.count
       var after = durable
       if after.count < size { after += [UInt8](repeating: 0, count: size - after.count) }
@@ -102,7 +103,7 @@ final class SimulatedDisk: Disk {
   var operations: Int { state.withLock { $0.operations } }
 
   /// Cuts the power, if it isn't off yet, and switches it on again.
-  func powerCycle(_ random: inout SplitMix) {
+  func powerCycle(_ random: inout SeededGenerator) {
     var copy = random
     state.withLock { state in
       for (_, changes) in state.changes.sorted(by: { $0.key < $1.key }) {
@@ -322,22 +323,4 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
   }
 
   func size() throws(DiskError) -> Int { disk.state.withLock { _ in inode.bytes.count } }
-}
-
-/// Random numbers that are the same for the same seed.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-  /// True once in so many times.
-  mutating func once(in count: Int) -> Bool { below(count) == 0 }
 }

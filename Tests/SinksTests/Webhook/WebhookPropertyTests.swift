@@ -27,12 +27,12 @@ struct WebhookPropertyTests {
 
   private final class Run {
     let bench = WebhookBench()
-    private var random: SplitMix
+    private var random: SeededGenerator
     /// Numbers of events that the receiver answered with 2xx.
     private var delivered: Set<Int> = []
 
     init(_ seed: UInt64) {
-      random = SplitMix(state: seed)
+      random = SeededGenerator(seed: seed)
       bench.options.maxBatchEvents = Int.random(in: 1...5, using: &random)
       bench.options.retry = WebhookRetry(initial: .seconds(1), max: .seconds(8), giveUpAfter: .seconds(30))
       if Bool.random(using: &random) { bench.common.apps = ["ios"] }
@@ -109,15 +109,4 @@ struct WebhookPropertyTests {
     }
   }
 
-  private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-      return z ^ z >> 31
-    }
-  }
 }

@@ -128,10 +128,10 @@ struct WebhookSinkTests {
   @Test(
     "says what is wrong with a name that doesn't resolve, and a port where nobody listens",
     arguments: [("http://receiver.invalid/", "DNS"), ("http://127.0.0.1:\(ScriptedServer.deadPort())/", "(connect)")])
-  func unreachable(_ url: String, _ word: String) async {
+  func unreachable(_ url: String, _ word: String) async throws {
     let sink = start(url)
     add()
-    while sink.status.state != .waiting { await Task.yield() }
+    try await lookAgain { sink.status.state != .waiting }
     #expect(sink.status.detail?.contains(word) == true, "\(sink.status.detail ?? "")")
     #expect(sink.status.lastError == sink.status.detail)
     await sink.stop(until: .now)
