@@ -45,7 +45,10 @@ struct TriesOverLivesTests {
     #expect(scene.upstream.inFlight == 1)
     // Another lane's failure has the record written meanwhile.
     scene.store([3], app: "other", dialect: 102)
+    first.subscription.progress()
     scene.simulation.advance(by: .seconds(1))
+    #expect(scene.upstream.sent.last?.numbers == [3])
+    #expect(first.subscription.attachment?["lanes"]?.array?.count == 2)
     await scene.simulation.drive { await first.destination.engine.die() }
     let before = scene.upstream.sent.count
     let life = await scene.start(byApp: apps)
