@@ -47,6 +47,18 @@ sinks:
 """
 
 
+def bytes_below(directory):
+    """Bytes of all files below it. Files come and go meanwhile: one that is gone has none."""
+    total = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(folder, name)).st_size
+            except FileNotFoundError:
+                pass
+    return total
+
+
 class Numbers:
     """A set of numbers from 0 on, as a bitmap; safe from any thread."""
 
@@ -273,7 +285,7 @@ class Soak:
         status = dict(
             line.split(":", 1) for line in pathlib.Path(f"/proc/{self.relay.pid}/status").read_text().splitlines())
         times = pathlib.Path(f"/proc/{self.relay.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        log = sum(entry.stat().st_size for entry in (self.out / "data").rglob("*") if entry.is_file())
+        log = bytes_below(self.out / "data")
         self.samples.append({
             "seconds": round(time.monotonic() - self.began, 1), "resident_kib": int(status["VmRSS"].split()[0]),
             "descriptors": len(os.listdir(f"/proc/{self.relay.pid}/fd")), "threads": int(status["Threads"]),
