@@ -115,6 +115,7 @@ private final class Bench: Sendable {
     var sent = 0
     while sent < bytes.count {
       let count = send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+      if count < 0, errno == EINTR { continue }
       if count <= 0 { break }
       sent += count
     }
@@ -129,6 +130,9 @@ private final class Bench: Sendable {
       let count = recv(descriptor, &chunk, chunk.count, 0)
       if count > 0 {
         out += chunk[..<count]
+      } else if count < 0, errno == EINTR {
+        // (libFuzzer's own alarm, every few seconds.)
+        continue
       } else {
         return count == 0 || errno == ECONNRESET ? out : nil
       }
