@@ -128,7 +128,7 @@ extension EndToEnd {
       try await relay.accept([event])
       let limitedAt = try #require(await start.wait { $0 != nil } ?? nil)
       #expect(try await relay.flush(timeout: "10ms") == 1)
-      // On record within a moment of the answer; the test's time limit ends a wait in vain.
+      // On record within a moment of the answer.
       let record = directory.file("data/positions/upstream.json")
       try await lookAgain { !String(decoding: readFile(record) ?? [], as: UTF8.self).contains("retry_at") }
       try await relay.crash()

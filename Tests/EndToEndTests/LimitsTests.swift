@@ -128,7 +128,8 @@ extension EndToEnd {
         \(limiter): the others' \(all - hot) were through after \(seconds) s with \(all) in all; \
         at the key's rate \(minutes * Self.minute) s
         """
-      #expect(seconds < (minutes + (Self.isReal ? 0.5 : 1)) * Self.minute, "\(report)")
+      // (In short minutes a slow spell of the machine is a large part of one.)
+      #expect(seconds < (minutes + (Self.isReal ? 0.5 : 3)) * Self.minute, "\(report)")
       // The hot install was held back meanwhile, as far as its own limit.
       #expect(hot <= Int(seconds / Self.minute + 1) * Self.installLimit, "\(hot) of the hot install; \(report)")
       #expect(hot < Self.total / 2 * 3 / 4, "the others waited for the hot install: \(report)")

@@ -41,6 +41,11 @@ extension EndToEnd {
           .replacingOccurrences(of: "/usr/local/bin/event-relay", with: "/bin/true"))
       let verified = try await analyze("--no-pager", "verify", copy)
       #expect(!verified.errors.contains("event-relay.service"), "\(verified.errors)")
+      // (That it names what it doesn't understand is what makes its silence worth something.)
+      let spoilt = directory.write(
+        "event-relay.service",
+        String(decoding: try #require(readFile(copy)), as: UTF8.self) + "\n[Service]\nNoSuchKey=1\n")
+      #expect(try await analyze("--no-pager", "verify", spoilt).errors.contains("NoSuchKey"))
     }
 
     @Test(

@@ -15,14 +15,16 @@ extension EndToEnd {
     /// Posts until it isn't told to come again; how often it was.
     private func insist(_ relay: RelayProcess, _ events: [TestEvent]) async throws -> Int {
       var refusals = 0
-      while true {
+      try await lookAgain {
         // (A refusal may come as a connection that ends, when it crosses the request.)
         if let answer = try? await relay.post(TestEvent.batch(events)) {
-          if answer.status == 200 { return refusals }
+          if answer.status == 200 { return false }
           guard answer.status == 503 else { throw TestFailure("\(answer.status): \(answer.text)") }
         }
         refusals += 1
+        return true
       }
+      return refusals
     }
 
     private func metric(_ relay: RelayProcess, _ line: String) async throws -> Double {

@@ -63,7 +63,7 @@ extension EndToEnd {
       let accepted = senders.acceptedIDs
       #expect(accepted.count == Self.eventCount)
       #expect(await upstream.hasTaken(accepted))
-      while try await relay.flush() > 0 {}
+      try await lookAgain { try await relay.flush() > 0 }
       #expect(await taken.wait(within: .seconds(300)) { $0.count >= accepted.count } == accepted)
       try await checkBooks(relay)
       try await expectWell(directory)
@@ -77,9 +77,9 @@ extension EndToEnd {
       let stored: Int? = try await relay.destination("upstream")["ledger"]?["accepted"]?.integer()
       for name in ["upstream", "raw", "audit", "hook"] {
         var ledger = try await relay.destination(name)["ledger"]
-        while ledger?["waiting"]?.integer() != 0 {
-          await Task.yield()
+        try await lookAgain {
           ledger = try await relay.destination(name)["ledger"]
+          return ledger?["waiting"]?.integer() != 0
         }
         #expect(ledger?["accepted"]?.integer() == stored, "\(name)")
         #expect(ledger?["delivered"]?.integer() == stored, "\(name)")

@@ -222,7 +222,10 @@ extension EndToEnd {
         let relay = try await RelayProcess(directory, settings(try ScriptedUpstream(), hook: url, keys))
         try await relay.accept([TestEvent(0)])
         var hook = try await relay.destination("hook")
-        while hook["state"]?.string != "waiting" { hook = try await relay.destination("hook") }
+        try await lookAgain {
+          hook = try await relay.destination("hook")
+          return hook["state"]?.string != "waiting"
+        }
         let detail = hook["detail"]?.string ?? ""
         #expect(try await relay.stop() == 0)
         return detail

@@ -106,7 +106,6 @@ private final class TLSServer: Sendable {
       ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", own.certificate, "-key", own.key]
       + (client.map { ["-Verify", "1", "-verify_return_error", "-CAfile", $0.certificate] } ?? [])
     let output = Pipe()
-    // It ends with its input.
     server.standardInput = Pipe()
     server.standardOutput = output
     server.standardError = FileHandle.nullDevice
@@ -123,5 +122,6 @@ private final class TLSServer: Sendable {
     port = try #require(line.split(separator: ":").last.flatMap { Int($0) })
   }
 
-  func stop() { kill(process, SIGTERM) }
+  // (It may have SIGTERM blocked, from the thread that started it.)
+  func stop() { kill(process, SIGKILL) }
 }

@@ -83,7 +83,7 @@ struct CrowdTests {
     let configure: (inout HTTPServerConfiguration) -> Void = {
       $0.maxConnections = 4
       // Idle after a quarter of this.
-      $0.idleTimeout = .milliseconds(2000)
+      $0.idleTimeout = .seconds(8)
     }
     try await withServer(handler, configure: configure) { server, port in
       let busy = try RawClient(port: port)
@@ -115,7 +115,7 @@ struct CrowdTests {
     let configure: (inout HTTPServerConfiguration) -> Void = {
       $0.maxConnections = 2
       // Idle after a quarter of this.
-      $0.idleTimeout = .milliseconds(2000)
+      $0.idleTimeout = .seconds(8)
     }
     try await withServer(handler, listen: listen, configure: configure) { server, port in
       let idle = try RawClient(port: port)

@@ -70,6 +70,7 @@ struct NDJSONSinkTests {
     let sink = try make("d/%H.ndjson")
     sink.start()
     log.append("{}", at: time)
+    try await lookAgain { sink.status.state != .failing }
     let result = await sink.flush(until: .now + .milliseconds(300))
     #expect(result == FlushResult(flushed: 0, pending: 1))
     let status = sink.status

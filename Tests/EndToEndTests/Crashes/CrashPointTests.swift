@@ -73,7 +73,7 @@ extension EndToEnd {
       }
       // A place comes as often as threads meet: a later time not always. The first time does.
       #expect(missed.filter { !$0.contains("#") } == [])
-      #expect(missed.count * 10 <= rounds.count, "\(missed)")
+      #expect(missed.count * 5 <= rounds.count { $0.end.contains("#") }, "\(missed)")
       print("killed at \(rounds.count - missed.count) of \(rounds.count) places and times")
     }
 

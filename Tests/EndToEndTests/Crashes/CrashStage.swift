@@ -93,15 +93,11 @@ final class CrashStage: Sendable {
   }
 
   /// Asks until it is so; ends with an error when the relay is gone.
-  func wait(_ relay: RelayProcess, until holds: () -> Bool) async throws {
-    while !holds() {
+  func wait(_ relay: RelayProcess, until holds: () async throws -> Bool) async throws {
+    try await lookAgain {
+      if try await holds() { return false }
       guard try await relay.admin("GET", "/livez").status == 200 else { throw TestFailure("the relay isn't live") }
-    }
-  }
-
-  func wait(_ relay: RelayProcess, untilAsync holds: () async throws -> Bool) async throws {
-    while try await !holds() {
-      guard try await relay.admin("GET", "/livez").status == 200 else { throw TestFailure("the relay isn't live") }
+      return true
     }
   }
 
