@@ -123,6 +123,10 @@ public protocol Subscription: AnyObject, Sendable {
   /// marks of its files, and must not cut them off. True from a log that can't tell.
   func mayHold(_ sequence: UInt64) -> Bool
 
+  /// Says that events stand in the destination's files that it isn't owed (``owed(among:)``): those that were counted as lost when
+  /// the log was opened, since it no longer has them, count as delivered. Made durable with the next commit.
+  func found(_ numbers: Set<UInt64>)
+
   /// What became of every event this destination was ever owed.
   var ledger: Ledger { get }
 
@@ -132,6 +136,7 @@ public protocol Subscription: AnyObject, Sendable {
 
 extension Subscription {
   public func mayHold(_ sequence: UInt64) -> Bool { true }
+  public func found(_ numbers: Set<UInt64>) {}
   public func behindBytes(_ lane: Lane) -> Int { 0 }
   public func pendingEvents(
     datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool
@@ -212,6 +217,13 @@ public struct Tally: Sendable, Equatable {
 
   public mutating func add(_ outcome: Outcome, _ count: UInt64 = 1) {
     if count > 0 { counts[outcome, default: 0] += count }
+  }
+
+  /// Has so many of one outcome, if there are, be of another.
+  mutating func move(_ count: UInt64, from one: Outcome, to other: Outcome) {
+    let moved = min(count, self[one])
+    counts[one] = self[one] > moved ? self[one] - moved : nil
+    add(other, moved)
   }
 
   public mutating func add(_ other: Tally) {

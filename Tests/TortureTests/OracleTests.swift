@@ -162,6 +162,37 @@ struct OracleTests {
     #expect(kinds { $0.destinations[index].ledger = nil }.contains(name))
   }
 
+  @Test("what damage took and a file has all the same isn't lost there, and must be counted as delivered")
+  func keptInFiles() {
+    let name = "ledger \(Self.names[1])"
+    func found(_ change: (inout DestinationEvidence) -> Void) -> Bool {
+      kinds {
+        $0.destinations[1].keptInFiles = 2
+        $0.destinations[1].expectedLost += 2
+        change(&$0.destinations[1])
+      }.contains(name)
+    }
+    #expect(!found { _ in })
+    #expect(
+      found {
+        $0.ledger?.lost += 2; $0.ledger?.delivered -= 2
+      })
+    // A position that was put back: what it finds behind it isn't lost, and what it doesn't find may be.
+    #expect(!found { $0.wasRestored = true })
+    #expect(
+      !found {
+        $0.wasRestored = true; $0.ledger?.lost += 2; $0.ledger?.delivered -= 2
+      })
+    #expect(
+      found {
+        $0.wasRestored = true; $0.ledger?.lost += 3; $0.ledger?.delivered -= 3
+      })
+    #expect(
+      found {
+        $0.wasRestored = true; $0.lines = 0
+      })
+  }
+
   @Test("faults of the archive and the log, losses that aren't named and what went wrong on the way are findings")
   func theRest() {
     #expect(kinds { $0.archiveFaults = ["a line differs"] }.contains("archive audit"))

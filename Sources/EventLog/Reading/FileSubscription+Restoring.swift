@@ -78,6 +78,7 @@ extension FileSubscription {
     if known > Int64(bitPattern: found) {
       let missing = UInt64(known) - found
       settled.add(.lost, missing)
+      missingAtOpening = missing
       accepted += missing
       logger.error(
         "events that this destination was owed are no longer in the log: counted as lost", about: destination,

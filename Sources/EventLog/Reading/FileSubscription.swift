@@ -37,6 +37,8 @@ final class FileSubscription: Subscription, @unchecked Sendable {
   /// What is owed of each segment, by its number.
   var owed: [UInt64: Int] = [:]
   var countersSince: Timestamp?
+  /// Of what was counted as lost at the opening, how much isn't known to have been found.
+  var missingAtOpening: UInt64 = 0
   var lastAttachment: JSONValue?
   /// A lane without a state is settled up to here.
   var isTaken = false

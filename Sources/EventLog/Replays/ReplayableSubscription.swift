@@ -49,6 +49,8 @@ final class ReplayableSubscription: Subscription {
     (queue?.subscription.pending.events ?? 0) > 0 || main.mayHold(sequence)
   }
 
+  func found(_ numbers: Set<UInt64>) { main.found(numbers) }
+
   func readyLanes() -> [Lane] {
     let lanes = main.readyLanes()
     guard let queue else { return lanes }

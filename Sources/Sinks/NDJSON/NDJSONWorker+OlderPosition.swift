@@ -13,6 +13,7 @@ extension NDJSONWorker {
     let tail = try RecordTail.read(behind: mark, on: system)
     guard !tail.sequences.allSatisfy(subscription.mayHold) else { return mark }
     written.add(tail.sequences)
+    subscription.found(Set(tail.sequences.filter { !subscription.mayHold($0) }))
     logger.warning(
       "lines stand behind the position that was put back, and their events are no longer in the log: they stay",
       about: subscription.destination, ["path": .text(mark.path), "lines": .integer(tail.sequences.count)])

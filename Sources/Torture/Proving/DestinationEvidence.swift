@@ -46,6 +46,8 @@ struct DestinationEvidence: Sendable, Equatable {
   var excused: Set<Int> = []
   /// How many its ledger is to call lost.
   var expectedLost = 0
+  /// How many of those that damage took while they were owed stand in its files all the same: their lines were there already.
+  var keptInFiles = 0
   /// Its position was put back: what it had had by then may come again.
   var wasRestored = false
 }

@@ -15,13 +15,15 @@ struct EvidenceReader {
     self.mint = mint
   }
 
-  func lineFiles(_ name: String) -> DestinationEvidence {
+  /// - Parameter excused: the numbers of events that damage took while they were owed.
+  func lineFiles(_ name: String, excused: Set<UInt64>) -> DestinationEvidence {
     var found = DestinationEvidence(name: name, role: .files, place: setup.events)
     var sequences: [UInt64] = []
     for file in names(in: setup.events) where file.hasSuffix(".ndjson") {
       forEachLine(of: "\(setup.events)/\(file)") { take($0, $1, into: &found, &sequences, of: file) }
     }
     found.repeated = Self.repeated(&sequences)
+    found.keptInFiles = excused.intersection(sequences).count
     return found
   }
 

@@ -23,7 +23,10 @@ extension TortureRun {
       if entry.hook > 0 { hookFound.copies[number] = Int(entry.hook) }
     }
     (upstreamFound.notes, hookFound.notes) = (upstream.arrivals, receiver.arrivals)
-    evidence.destinations = [upstreamFound, reader.lineFiles("raw"), reader.archive("audit"), hookFound]
+    evidence.destinations = [
+      upstreamFound, reader.lineFiles("raw", excused: damager.account.excused["raw"] ?? []),
+      reader.archive("audit"), hookFound,
+    ]
     reader.addDeadLetters(&evidence.destinations)
     reader.addLedgers(&evidence.destinations)
     for index in evidence.destinations.indices {
