@@ -6,6 +6,7 @@ final class Exchange: HTTPExchange {
   let method: String
   let path: String
   let query: String?
+  let clientAuthorities: [UInt8]?
   /// The host that a target in absolute form names: it counts, whatever `Host` says.
   private let authority: String?
 
@@ -29,6 +30,7 @@ final class Exchange: HTTPExchange {
     self.method = method
     path = target.path
     query = target.query
+    clientAuthorities = connection.session?.identity.clientAuthorities
     authority = target.authority
     self.connection = connection
     self.mailbox = mailbox

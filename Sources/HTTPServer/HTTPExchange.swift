@@ -7,6 +7,10 @@ public protocol HTTPExchange: AnyObject, Sendable {
   /// What stands behind the `?`, as sent; nil without one.
   var query: String? { get }
 
+  /// By which authorities' certificates the client was let in when it connected, as ``TLSIdentity/Parts`` has them; nil when
+  /// none was asked for.
+  var clientAuthorities: [UInt8]? { get }
+
   /// A header's value without the white space around it, by its name in any case; nil when it wasn't sent. One that was
   /// sent more than once has all its different values, in their order and joined by `, `.
   func header(_ name: StaticString) -> String?

@@ -34,8 +34,8 @@ public final class TLSIdentity: @unchecked Sendable {
   }
 
   let handle: OpaquePointer
-  /// Clients must show a certificate.
-  let wantsClients: Bool
+  /// See ``Parts/clientAuthorities``.
+  let clientAuthorities: [UInt8]?
 
   /// - Throws: ``Failure`` when TLS can't be spoken with these.
   public init(_ parts: Parts) throws(Failure) {
@@ -62,7 +62,7 @@ public final class TLSIdentity: @unchecked Sendable {
         description: words.map { String(cString: $0) } ?? "unknown")
     }
     handle = made
-    wantsClients = parts.clientAuthorities != nil
+    clientAuthorities = parts.clientAuthorities
   }
 
   // Never written to and never freed.

@@ -19,7 +19,7 @@ struct TLSSession {
   var isSecured: Bool { tls_session_is_secured(handle) != 0 }
 
   /// Whether the client may be here: it has a certificate, or needs none. (The handshake has seen to it; this makes sure.)
-  var isWelcome: Bool { !identity.wantsClients || tls_session_has_certificate(handle) != 0 }
+  var isWelcome: Bool { identity.clientAuthorities == nil || tls_session_has_certificate(handle) != 0 }
 
   /// Whether bytes of the client's are decrypted and nobody has read them.
   var hasPending: Bool { tls_session_pending(handle) > 0 }

@@ -9,12 +9,17 @@ struct AdminAccess: Sendable {
   /// reaches for it by a trick of name resolution names a name.)
   private let takesAnyAddress: Bool
   private let token: String?
+  /// Only clients that were let in by these authorities' certificates may ask; nil: all may. As ``TLSIdentity/Parts`` has them.
+  private let authorities: [UInt8]?
   private let comparison: SecretComparison
 
   /// Paths that want no token: what probes ask.
   static let openPaths: Set<String> = ["/livez", "/readyz", "/healthz"]
 
-  init(listen: ListenAddress, hosts: [String], token: String?, comparison: SecretComparison = .constantTime) {
+  init(
+    listen: ListenAddress, hosts: [String], token: String?, authorities: [UInt8]? = nil,
+    comparison: SecretComparison = .constantTime
+  ) {
     var names = Set(hosts.map { Self.hostPart(of: $0).lowercased() })
     names.insert("localhost")
     switch listen {
@@ -25,13 +30,23 @@ struct AdminAccess: Sendable {
       takesAnyAddress = !isLocal && !Self.isAddress(host)
     case .unix: takesAnyAddress = false
     }
+    // (A unix socket speaks no TLS.)
+    if case .tcp = listen { self.authorities = authorities } else { self.authorities = nil }
     self.hosts = names
     self.token = token
     self.comparison = comparison
   }
 
   /// Why a request is refused; nil when it isn't.
-  func refusal(host: String?, authorization: String?, path: String) -> APIError? {
+  ///
+  /// - Parameter authorities: by which authorities' certificates its connection was let in; nil: by none. It may have been
+  ///   opened when others were asked for, or none.
+  func refusal(host: String?, authorization: String?, path: String, authorities: [UInt8]? = nil) -> APIError? {
+    if let wanted = self.authorities, authorities != wanted {
+      return APIError(
+        status: 421, code: "other_certificate_wanted",
+        message: "admin.tls.client_ca has changed since this connection was opened; open another one.")
+    }
     guard let host, isAllowed(host) else {
       return APIError(
         status: 403, code: "forbidden_host",

@@ -59,11 +59,12 @@ final class AdminHandler: HTTPHandler {
   }
 
   func head(of exchange: any HTTPExchange) -> HeadDecision {
-    let refusal = gate.refusal(
-      host: exchange.header("Host"), authorization: exchange.header("Authorization"), path: exchange.path)
-    if let refusal {
+    if let refusal = gate.refusal(of: exchange) {
       let headers = refusal.status == 401 ? [(name: "WWW-Authenticate", value: "Bearer")] : []
-      return .answer(Self.error(refusal, headers))
+      var answer = Self.error(refusal, headers)
+      // Over another connection it may be let in.
+      answer.closesConnection = refusal.status == 421
+      return .answer(answer)
     }
     if let methods = ReplayRoutes.methods(of: exchange.path) {
       if methods.contains(exchange.method) { return .readBody(limit: ReplayRoutes.bodyMax) }

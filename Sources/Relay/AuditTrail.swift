@@ -65,13 +65,13 @@ final class AuditTrail: Sendable {
           }
         }.get()
       }
+      try files.call(.sync, path) { fdatasync(descriptor) }
+      if !isSound { try files.syncDirectory(FileSystem.parent(of: path)) }
     } catch {
-      // What was written of it must not read as something that was done.
+      // What was written of it, even all, must not read as something that was done.
       if written > 0 { _ = try? files.call(.cut, path) { ftruncate(descriptor, off_t(before)) } }
       throw error
     }
-    try files.call(.sync, path) { fdatasync(descriptor) }
-    if !isSound { try files.syncDirectory(FileSystem.parent(of: path)) }
   }
 
   /// Cuts off what is behind the last line's end: a write that never ended, and of which nobody was told.

@@ -198,7 +198,9 @@ extension AdminHandler.Relay {
 
 extension AdminAccess {
   init(_ admin: RelayConfiguration.Admin) {
-    self.init(listen: ListenAddress(admin.listen), hosts: admin.hosts, token: admin.token?.revealed)
+    self.init(
+      listen: ListenAddress(admin.listen), hosts: admin.hosts, token: admin.token?.revealed,
+      authorities: admin.tls?.clientCA?.bytes)
   }
 }
 

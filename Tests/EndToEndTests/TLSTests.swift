@@ -145,6 +145,52 @@ extension EndToEnd {
       #expect(started.exitCode == 2 && started.errors.contains("ingest.tls.certificate"))
     }
 
+    @Test(
+      "a certificate that takes the token's place is asked of connections that are open, too, and again when it changes"
+    )
+    func swapped() async throws {
+      try put(try TestCertificate("relay.test", in: directory, days: 60))
+      let stranger = try TestCertificate("stranger", in: directory, days: 90)
+      func settings(token: String, _ authority: TestCertificate?) -> RelaySettings {
+        let named = authority.map { ", client_ca: \($0.certificate)" } ?? ""
+        return RelaySettings(
+          hasSink: false, adminToken: token, adminKeys: ", tls: { certificate: relay.pem, key: relay-key.pem\(named) }")
+      }
+      let relay = try await RelayProcess(directory, settings(token: "correct-horse-battery", nil))
+      let (host, port) = try #require(relay.admin.hostAndPort)
+      func connect(as client: TestCertificate?) async throws -> RawClient {
+        let connection = try RawClient(host: host, port: Int(port), tls: TLSClient(identity: client))
+        #expect(try await answer(connection, "GET /livez") == 200)
+        return connection
+      }
+      func answer(_ connection: RawClient, _ request: String, _ header: String = "X: y") async throws -> Int {
+        await connection.send("\(request) HTTP/1.1\r\nHost: localhost\r\n\(header)\r\nContent-Length: 0\r\n\r\n")
+        return try await connection.response().status
+      }
+      let early = try await connect(as: nil)
+      let late = try await connect(as: nil)
+      let operatorsOwn = try await connect(as: nil)
+      _ = settings(token: "~", authority).write(in: directory)
+      #expect(try await answer(operatorsOwn, "POST /reload", "Authorization: Bearer correct-horse-battery") == 200)
+      #expect(try await answer(early, "POST /drain") == 421)
+      #expect(try await answer(late, "GET /livez") == 421)
+      await #expect(throws: (any Error).self) { _ = try await answer(late, "GET /livez") }
+      await #expect(throws: (any Error).self) { _ = try await connect(as: nil) }
+      // Other authorities: whom the last ones let in is to show a certificate of theirs.
+      let known = try await connect(as: sender)
+      #expect(try await answer(known, "GET /status") == 200)
+      _ = settings(token: "~", stranger).write(in: directory)
+      #expect(try await answer(known, "POST /reload") == 200)
+      #expect(try await answer(known, "POST /drain") == 421)
+      // The relay's own certificate is another matter: whom the same authorities have let in stays.
+      let asked = try await connect(
+        as: TestCertificate("asker", in: directory, signedBy: stranger, purpose: "clientAuth"))
+      try put(try TestCertificate("two.test", in: directory, days: 60))
+      #expect(try await answer(asked, "POST /reload") == 200)
+      #expect(try await answer(asked, "GET /status") == 200)
+      #expect(try await relay.stop() == 0)
+    }
+
     @Test("a command knows the running relay by its key even when the file holds another, and no other relay")
     func known() async throws {
       let upstream = try ScriptedUpstream()

@@ -231,6 +231,32 @@ struct DamageTests {
     #expect(next[0] >= end && Set(next).count == 1, "\(next)")
   }
 
+  @Test(
+    "nor when several were set aside, nor when segments are smaller since", arguments: [4096, 1 << 16], [2, 3, 4])
+  func numbersOfLargerSegments(size: Int, firstDamaged: UInt64) throws {
+    let disk = SimulatedDisk()
+    var fixture = LogFixture(directory: "/data", disk: disk)
+    fixture.configuration = FileLogConfiguration(segmentSize: 1 << 16, maxSize: 1 << 20, minFreeDisk: 0)
+    let log = try fixture.open()
+    func path(_ number: UInt64) -> String { "/data/log/\(SegmentName.segment(number))" }
+    var serial = 1
+    while disk.bytes(of: path(5)) == nil {
+      log.put(serial..<serial + 50, size: 20)
+      serial += 50
+    }
+    let end = log.statistics.nextSequence
+    log.close()
+    for number in firstDamaged...5 {
+      let bytes = try #require(disk.bytes(of: path(number)))
+      let file = try disk.open(path(number), .create)
+      try file.writeBytes(bytes.map { _ in 0x55 }, at: 0)
+      try file.syncData()
+    }
+    fixture.configuration = FileLogConfiguration(segmentSize: size, maxSize: 1 << 20, minFreeDisk: 0)
+    let next = try (0..<3).map { _ in try fixture.open().statistics.nextSequence }
+    #expect(next[0] >= end && Set(next).count == 1, "\(next), \(end)")
+  }
+
   @Test("a segment that is gone loses its events alone, named and counted", arguments: [1, 2])
   func gone(segment: Int) throws {
     var (files, end) = try files()

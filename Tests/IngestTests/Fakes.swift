@@ -8,6 +8,7 @@ final class FakeExchange: HTTPExchange, @unchecked Sendable {
   let method: String
   let path: String
   let query: String? = nil
+  let clientAuthorities: [UInt8]? = nil
   private let headers: [String: String]
   private let storage: UnsafeMutableRawBufferPointer
   private let count: Int

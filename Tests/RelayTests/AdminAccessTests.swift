@@ -75,6 +75,23 @@ struct AdminAccessTests {
     for right in ["Bearer secret", "bearer  secret"] { #expect(status(right, "/flush") == nil) }
   }
 
+  @Test("asks for certificates of the authorities that are wanted now, on every path, and of a unix socket for none")
+  func authorities() {
+    func status(_ wanted: [UInt8]?, shown: [UInt8]?, path: String, _ listen: ListenAddress, token: String?) -> Int? {
+      AdminAccess(listen: listen, hosts: [], token: token, authorities: wanted).refusal(
+        host: "localhost", authorization: token.map { "Bearer \($0)" }, path: path, authorities: shown)?.status
+    }
+    let inside = ListenAddress.tcp(host: "127.0.0.1", port: 1)
+    for (path, token) in [("/livez", nil), ("/drain", nil), ("/drain", "secret")] as [(String, String?)] {
+      for shown in [nil, [], [2]] as [[UInt8]?] {
+        #expect(status([1], shown: shown, path: path, inside, token: token) == 421)
+        #expect(status(nil, shown: shown, path: path, inside, token: token) == nil)
+        #expect(status([1], shown: shown, path: path, .unix(path: "/s"), token: token) == nil)
+      }
+      #expect(status([1], shown: [1], path: path, inside, token: token) == nil)
+    }
+  }
+
   @Test("compares what is shown with the token once, by one function, whatever comes of it")
   func comparison() {
     let seen = Fact<[[String]]>([])

@@ -61,6 +61,14 @@ struct BooksVerdictTests {
     facts.unsettledReplays = 0
     facts.letters = DeadLetterBooks(waiting: Tally(.refused, 3), replayed: 1, removed: 1)
     #expect(BooksVerdict(facts).fault?.hasPrefix("2 dead letters are more") == true)
+    // Their events stand in another column: dropped, or lost to a position that was put back.
+    for outcome in [Outcome.droppedLogFull, .lost] {
+      for (count, isRight) in [(1, false), (2, true), (3, true)] as [(UInt64, Bool)] {
+        var facts = facts
+        facts.books.ledger.settled.add(outcome, count)
+        #expect((BooksVerdict(facts).fault == nil) == isRight, "\(outcome) \(count)")
+      }
+    }
     // Books that began anew know nothing of the letters of before.
     facts.countersSince = Timestamp(milliseconds: 0)
     #expect(BooksVerdict(facts).fault == nil)

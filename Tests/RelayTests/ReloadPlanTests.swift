@@ -185,6 +185,41 @@ struct ReloadPlanTests {
     #expect(partly.json["applied"]?.array?.first?.string == "apps")
   }
 
+  @Test("lets go of what guards the admin listener only with what else the new configuration has for it in use")
+  func guards() {
+    let file = PEMFile(path: "/pem", bytes: [])
+    let (one, known) = (
+      RelayConfiguration.TLS(certificate: file, key: file),
+      RelayConfiguration.TLS(certificate: file, key: file, clientCA: file)
+    )
+    let (near, far) = (
+      RelayConfiguration.Address.tcp(host: "127.0.0.1", port: 1),
+      RelayConfiguration.Address.tcp(host: "0.0.0.0", port: 1)
+    )
+    typealias Admin = (
+      listen: RelayConfiguration.Address, token: RelayConfiguration.Secret?, tls: RelayConfiguration.TLS?
+    )
+    func plan(_ before: Admin, _ after: Admin) -> ReloadPlan {
+      var (from, to) = (old, old)
+      (from.admin.listen, from.admin.token, from.admin.tls) = before
+      (to.admin.listen, to.admin.token, to.admin.tls) = after
+      return ReloadPlan(from: from, to: to)
+    }
+    let (token, other) = (RelayConfiguration.Secret("a-token"), RelayConfiguration.Secret("another"))
+    // The listener stays where others reach it, or without TLS: what was asked for there is asked for until the restart.
+    #expect(plan((far, token, nil), (near, nil, nil)).needsRestart == ["admin.listen", "admin.token"])
+    #expect(plan((far, token, nil), (far, nil, known)).needsRestart == ["admin.token", "admin.tls"])
+    #expect(plan((far, nil, known), (near, nil, one)).needsRestart == ["admin.listen", "admin.tls"])
+    #expect(plan((far, token, known), (near, nil, one)).needsRestart == ["admin.listen", "admin.token", "admin.tls"])
+    // More is asked for at once.
+    #expect(plan((near, nil, nil), (far, token, nil)).applied == ["admin.token"])
+    #expect(plan((far, token, nil), (near, other, nil)).applied == ["admin.token"])
+    #expect(plan((near, nil, one), (far, nil, known)).applied == ["admin.tls"])
+    // Where it listens as it is to, all is.
+    #expect(plan((far, token, one), (far, nil, known)).applied == ["admin.token", "admin.tls"])
+    #expect(plan((near, token, known), (near, nil, one)).applied == ["admin.token", "admin.tls"])
+  }
+
   @Test("takes other certificates of a listener at once; TLS that is new, or goes, needs a restart")
   func certificates() {
     func tls(_ name: String) -> RelayConfiguration.TLS {

@@ -35,7 +35,7 @@ extension LogOpening {
   /// A file of which nothing can be told isn't part of the log any more, but is kept.
   mutating func setAside(_ found: Found) {
     corruptRecords += 1
-    newestAside = max(newestAside, found.number)
+    aside[found.number] = found.size
     let aside = "\(directory)/\(SegmentName.aside(found.number))"
     logger.error(
       "a segment's header and first frame are damaged: it is set aside, its events are lost", about: found.path,

@@ -41,8 +41,8 @@ struct LogOpening {
   var tornFiles: [String] = []
   /// A sync failed before this start: the system may show bytes that the disk never got.
   var hasFailureSign = false
-  /// The highest number of a segment that was set aside, now or earlier.
-  var newestAside: UInt64 = 0
+  /// The sizes in bytes of the segments that were set aside, now or earlier, by their numbers.
+  var aside: [UInt64: Int] = [:]
 
   init(
     directory: String, disk: any Disk, names: AppTable, logger: Logger, segmentSize: Int, sparesMax: Int,
@@ -82,7 +82,7 @@ struct LogOpening {
     }
     let end = segments.last?.endSequence ?? 1
     // Numbers of events in a segment that can't be read at all aren't given again either.
-    nextSequence = max(end + (newestAside > segments.last?.number ?? 0 ? numbersSetAside : 0), floor, 1)
+    nextSequence = max(end + numbersSetAside(behind: segments.last?.number ?? 0), floor, 1)
     acceptedEvents = segments.last?.acceptedThrough ?? 0
     if nextSequence > end {
       acceptedEvents = max(acceptedEvents, acceptedFloor)
@@ -90,8 +90,11 @@ struct LogOpening {
     }
   }
 
-  /// More than the events that a segment can hold.
-  private var numbersSetAside: UInt64 { UInt64(segmentSize / EventIndex.encodedSize) }
+  /// More than the events that the segments can have held that were set aside behind this one. (Whatever size segments
+  /// have today, and however short such a file has become.)
+  private func numbersSetAside(behind last: UInt64) -> UInt64 {
+    aside.filter { $0.key > last }.values.reduce(0) { $0 + UInt64(max($1, segmentSize) / EventIndex.encodedSize) }
+  }
 
   /// Sorts the directory's files by what they are, and removes what is of no use.
   private mutating func sortFiles() throws(LogError) -> [UInt64] {
@@ -114,7 +117,7 @@ struct LogOpening {
       } else if name == SegmentName.failureSign {
         hasFailureSign = true
       } else if let number = SegmentName.number(ofAside: name) {
-        newestAside = max(newestAside, number)
+        aside[number] = (try? disk.open(path, .read).size()) ?? 0
         nextNumber = max(nextNumber, number + 1)
       } else if SegmentName.isTorn(name) {
         tornFiles.append(name)

@@ -82,8 +82,10 @@ struct BooksVerdict: Sendable, Equatable {
       Int(clamping: facts.letters.waiting.total) + Int(clamping: ledger.putBack.total) + facts.letters.removed
     // Marked as put back and not counted so yet, when a crash, or this moment, came in between.
     if found < column, column - found <= facts.unsettledReplays { return nil }
-    // What the log dropped while it was on its way to the dead letters stands as dropped, and has a line as well.
-    if found > column, found - column <= Int(clamping: ledger.settled[.droppedLogFull]) { return nil }
+    // What the log dropped while it was on its way to the dead letters stands as dropped, and what a position that was put
+    // back owes again and the log no longer has as lost: both have a line as well.
+    let elsewhere = Int(clamping: ledger.settled[.droppedLogFull] + ledger.settled[.lost])
+    if found > column, found - column <= elsewhere { return nil }
     guard found != column else { return nil }
     let sum =
       "\(column) events were dead-lettered, and there are \(facts.letters.waiting.total) lines of them, "
@@ -95,7 +97,8 @@ struct BooksVerdict: Sendable, Equatable {
       )
       : (
         "\(found - column) dead letters are more than were counted: \(sum)",
-        "was an older position file put back, or a file of dead letters copied here? Move the copy away"
+        "was a file of dead letters copied here? Move the copy away. Or an older position file put back? Then events are "
+          + "sent again whose letters are still here: leave them"
       )
   }
 

@@ -83,11 +83,16 @@ struct ReloadPlan: Sendable, Equatable {
     // Segments keep their size until a restart: fewer than three of them are no log.
     let keepsSize = new.log.segmentSize != old.log.segmentSize && new.log.maxSize < 3 * old.log.segmentSize
     let isSwitched = (old.ingest.dedupe.window == .zero) != (new.ingest.dedupe.window == .zero)
+    let isMoved = old.admin.listen != new.admin.listen || (old.admin.tls == nil) != (new.admin.tls == nil)
+    let losesAuthorities = old.admin.tls?.clientCA != nil && new.admin.tls?.clientCA == nil
     switch key.name {
     case "log.max_size" where keepsSize, "ingest.dedupe.window" where isSwitched: return nil
     // A listener speaks TLS from its start or never.
     case "ingest.tls" where (old.ingest.tls == nil) != (new.ingest.tls == nil): return nil
     case "admin.tls" where (old.admin.tls == nil) != (new.admin.tls == nil): return nil
+    // What keeps strangers out stays as long as the place does where it is needed.
+    case "admin.token" where new.admin.token == nil && isMoved, "admin.tls" where losesAuthorities && isMoved:
+      return nil
     default: return key.step
     }
   }

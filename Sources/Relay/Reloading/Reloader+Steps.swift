@@ -49,6 +49,7 @@ extension Reloader {
       intake.limit.change(perMinute: new.ingest.maxEventsPerMinute)
       intake.ids?.change(window: new.ingest.dedupe.window)
     case .admin:
+      // Before the certificates: it knows by itself which connections were let in by those, and asks the others for others.
       gate.change(AdminAccess(new.admin))
       if certificates.take(.admin) {
         tellAdminKey()
