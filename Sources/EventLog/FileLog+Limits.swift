@@ -9,4 +9,7 @@ extension FileLog {
     }
     replays?.setMinFreeDisk(configuration.minFreeDisk)
   }
+
+  /// How many segments stay open for the next read.
+  public func setOpenFilesMax(_ count: Int) { catalog.setOpenFilesMax(count) }
 }

@@ -69,10 +69,11 @@ public final class Daemon: Sendable {
       let shares = try OpenFileLimit.makeRoom(
         for: OpenFileNeeds(configuration, standsIn: options.standsIn), logger)
       let storage = try Storage(configuration, surroundings, metrics: metrics, logger: logger)
+      storage.log.setOpenFilesMax(shares.segments)
       let standIn = try options.standsIn ? EmbeddedStandIn(storage.directory, logger: logger) : nil
       let intake = try Intake(self, storage)
       let destinations = try Destinations(
-        self, storage, intake, standInURL: standIn?.url, transfersMax: shares.transfers)
+        self, storage, intake, standInURL: standIn?.url, files: shares)
       let replays = ReplayDesk(ReplayDesk.Room(storage, destinations, clock, logger))
       let listeners = try Listeners(
         self, storage, intake, destinations, replays: replays, standIn: standIn, files: shares)

@@ -43,8 +43,10 @@ final class Destinations: Sendable {
 
   /// - Parameters:
   ///   - standInURL: where the stand-in upstream is when it takes the configured one's place.
-  ///   - transfersMax: connections to upstreams.
-  init(_ daemon: Daemon, _ storage: Storage, _ intake: Intake, standInURL: String?, transfersMax: Int) throws {
+  ///   - files: how many connections and files there may be.
+  init(
+    _ daemon: Daemon, _ storage: Storage, _ intake: Intake, standInURL: String?, files: OpenFileNeeds.Shares
+  ) throws {
     let configuration = daemon.configuration
     let url = standInURL ?? configuration.upstream.url
     if daemon.options.adopts {
@@ -54,7 +56,7 @@ final class Destinations: Sendable {
     (self.storage, clock, logger) = (storage, daemon.clock, daemon.logger)
     fixed = Fixed(url: standInURL, minute: try ShortMinute.window(daemon.environment, daemon.logger))
     client = HTTPClientLoop(
-      name: "upstream", userAgent: userAgent, logger: daemon.logger, transfersMax: transfersMax)
+      name: "upstream", userAgent: userAgent, logger: daemon.logger, transfersMax: files.transfers)
     deadLetters = DeadLetterStore(
       directory: "\(storage.directory)/dead-letters", limits: DeadLetterLimits(configuration.deadLetters),
       clock: daemon.clock, logger: daemon.logger, system: daemon.surroundings.files)
@@ -69,8 +71,7 @@ final class Destinations: Sendable {
       logger: daemon.logger, clock: daemon.clock, didBury: intake.didBury)
     factory = SinkFactory(
       storage: storage, deadLetters: deadLetters, clock: clock, files: daemon.surroundings.files,
-      metrics: daemon.metrics,
-      logger: logger, userAgent: userAgent)
+      metrics: daemon.metrics, logger: logger, userAgent: userAgent, lineFiles: OpenFileShare(files.lineFiles))
     removed = try RemovedSinkBook(directory: storage.directory, logger: logger)
     list = Mutex([upstream])
     try clearGivenUp()

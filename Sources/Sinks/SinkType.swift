@@ -37,6 +37,8 @@ public struct SinkContext: Sendable {
   public var deadLetters: DeadLetterStore
   /// Whether the disk has less left than must stay free; asked about once a second, off the cooperative pool.
   public var isDiskLow: @Sendable () -> Bool
+  /// How many files a sink with one file an app may have open at this moment.
+  public var openFilesMax: @Sendable () -> Int
   public var clock: WallClock
   /// What a sink that writes files writes them through.
   public var files: FileSystem
@@ -48,7 +50,8 @@ public struct SinkContext: Sendable {
   public init(
     name: String, common: RelayConfiguration.Sink.Common = RelayConfiguration.Sink.Common(),
     subscription: any Subscription, relay: String, deadLetters: DeadLetterStore,
-    isDiskLow: @escaping @Sendable () -> Bool = { false }, clock: WallClock = .system, files: FileSystem = .system,
+    isDiskLow: @escaping @Sendable () -> Bool = { false }, openFilesMax: @escaping @Sendable () -> Int = { 64 },
+    clock: WallClock = .system, files: FileSystem = .system,
     metrics: MetricsRegistry, logger: Logger, userAgent: String = "event-relay"
   ) {
     self.name = name
@@ -57,6 +60,7 @@ public struct SinkContext: Sendable {
     self.relay = relay
     self.deadLetters = deadLetters
     self.isDiskLow = isDiskLow
+    self.openFilesMax = openFilesMax
     self.clock = clock
     self.files = files
     self.metrics = metrics

@@ -43,11 +43,11 @@ private final class HangingScene: Sendable {
     let daemon = Daemon(configuration: try source.read().get(), options: .init(), environment: [:], source: source)
     storage = try Storage(daemon.configuration, .system, metrics: daemon.metrics, logger: .silent)
     let intake = try Intake(daemon, storage)
-    destinations = try Destinations(daemon, storage, intake, standInURL: nil, transfersMax: 8)
+    let files = OpenFileNeeds.Shares(connections: 8, transfers: 8, admin: 8, segments: 2, lineFiles: 4)
+    destinations = try Destinations(daemon, storage, intake, standInURL: nil, files: files)
     let desk = ReplayDesk(ReplayDesk.Room(storage, destinations, daemon.clock, .silent))
     reloader = try Listeners(
-      daemon, storage, intake, destinations, replays: desk, standIn: nil,
-      files: OpenFileNeeds.Shares(connections: 16, transfers: 8, admin: 8)
+      daemon, storage, intake, destinations, replays: desk, standIn: nil, files: files
     ).reloader
     destinations.change { [raw] all in
       all.removeAll { $0.name == raw.name }

@@ -31,7 +31,7 @@ struct AppFilesTests {
     for round in 0..<4 {
       for number in 0..<300 { bench.log.append("{}", app: "app-\(number)", at: bench.time) }
       bench.run(settles: round.isMultiple(of: 2))
-      #expect(bench.openFiles <= NDJSONWorker.openFilesMax)
+      #expect(bench.openFiles <= SinkBench.openFilesMax)
       if round == 1 { bench.restart() }
     }
     bench.run()

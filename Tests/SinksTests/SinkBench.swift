@@ -52,6 +52,8 @@ final class SinkBench {
     restart()
   }
 
+  static let openFilesMax = 16
+
   /// Begins anew from what was committed, as after a `kill -9`.
   func restart() {
     worker = nil
@@ -61,7 +63,8 @@ final class SinkBench {
       SinkContext(
         name: "raw", common: common, subscription: log.subscribe(), relay: "r-1",
         deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
-        isDiskLow: { isDiskLow.isSet }, clock: WallClock { time }, metrics: MetricsRegistry(), logger: .silent),
+        isDiskLow: { isDiskLow.isSet }, openFilesMax: { Self.openFilesMax }, clock: WallClock { time },
+        metrics: MetricsRegistry(), logger: .silent),
       system: FileSystem { operation, _ in faults[operation] })
   }
 

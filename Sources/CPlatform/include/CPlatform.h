@@ -17,9 +17,6 @@ void platform_name_thread(const char *name);
 /// a burst of large pieces needed.
 void platform_map_large_memory(void);
 
-/// How many descriptors the process may have open now.
-int64_t platform_open_files_max(void);
-
 /// When an open file was made, in nanoseconds since 1970, by its file system; 0 when that doesn't say.
 int64_t platform_birth_time(int descriptor);
 

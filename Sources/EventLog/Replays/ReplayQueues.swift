@@ -6,6 +6,9 @@ import Synchronization
 
 /// The queues of events that are sent again, one for each destination that ever had any: `data_dir/replays/DESTINATION`.
 final class ReplayQueues: Sendable {
+  /// Segments of a queue that stay open for the next read.
+  private static let openFilesMax = 2
+
   let directory: String
   private let disk: any Disk
   private let minFreeDisk: Mutex<Int>
@@ -83,6 +86,7 @@ final class ReplayQueues: Sendable {
       configuration: FileLogConfiguration(
         segmentSize: ReplayQueue.segmentSize, maxSize: 1 << 40, minFreeDisk: minFreeDisk.withLock { $0 }),
       disk: disk, clock: clock, logger: logger, metrics: MetricsRegistry(), tuning: tuning)
+    log.setOpenFilesMax(Self.openFilesMax)
     return ReplayQueue(
       destination: destination, directory: home, log: log,
       subscription: try log.fileSubscription(ReplayQueue.recordName, origin: .oldest),

@@ -1,4 +1,3 @@
-import CPlatform
 import Clocks
 import Observability
 
@@ -6,9 +5,6 @@ import Observability
 ///
 /// `@unchecked`: everything that changes is guarded by `monitor`.
 final class SegmentCatalog: @unchecked Sendable {
-  /// How many files stay open for the next read.
-  static let openFilesMax = min(16, max(2, Int(platform_open_files_max()) / 32))
-
   let directory: String
   let disk: any Disk
   let names: AppTable
@@ -21,6 +17,7 @@ final class SegmentCatalog: @unchecked Sendable {
   private(set) var segments: [Segment] = []
   private var recentFiles: [any DiskFile] = []
   private var recentAt = 0
+  private var openFilesMax = 16
   /// Sealed segments whose directory was made anew: it may know of fewer events of an app than the footer did.
   private(set) var rebuilt: [Segment] = []
   private(set) var rebuilds = 0
@@ -79,14 +76,23 @@ final class SegmentCatalog: @unchecked Sendable {
     do throws(DiskError) { file = try disk.open(segment.path, .read) } catch { throw LogError(error) }
     monitor.withLock {
       segment.openFile = file
-      if recentFiles.count < Self.openFilesMax {
+      if recentFiles.count < openFilesMax {
         recentFiles.append(file)
       } else {
         recentFiles[recentAt] = file
-        recentAt = (recentAt + 1) % Self.openFilesMax
+        recentAt = (recentAt + 1) % openFilesMax
       }
     }
     return file
+  }
+
+  /// How many files stay open for the next read: 16, or as many as the process can spare, at least 1.
+  func setOpenFilesMax(_ count: Int) {
+    monitor.withLock {
+      openFilesMax = count
+      recentFiles.removeLast(max(0, recentFiles.count - count))
+      recentAt = 0
+    }
   }
 
   /// One chunk of the list of an app's frames in a segment.

@@ -66,7 +66,10 @@ extension Reloader {
     var senders = HTTPServerConfiguration(new.ingest)
     do {
       let needs = OpenFileNeeds(new, standsIn: daemon.options.standsIn)
-      senders.maxConnections = try OpenFileLimit.makeRoom(for: needs, daemon.logger).connections
+      let shares = try OpenFileLimit.makeRoom(for: needs, daemon.logger)
+      senders.maxConnections = shares.connections
+      storage.log.setOpenFilesMax(shares.segments)
+      destinations.factory.lineFiles.change(to: shares.lineFiles)
     } catch {
       // It runs, so it goes on, with as few as can be.
       daemon.logger.warning("too few open files", ["why": .text("\(error)")])

@@ -124,9 +124,10 @@ extension NDJSONWorker {
   /// Keeps to the bound of open files: those not written to for the longest are closed.
   private func closeSomeFiles(besides files: LineFiles) throws(NDJSONFailure) {
     let open = (self.files ?? [:]).values.filter { $0.current?.open != nil }
-    guard open.count > Self.openFilesMax else { return }
+    let most = openFilesMax()
+    guard open.count > most else { return }
     let silent = open.filter { $0 !== files }.sorted { $0.lastUse < $1.lastUse }
-    for one in silent.prefix(max(open.count - Self.openFilesMax, Self.openFilesMax / 4)) {
+    for one in silent.prefix(max(open.count - most, most / 4)) {
       do throws(FileError) {
         try one.current?.close()
       } catch {

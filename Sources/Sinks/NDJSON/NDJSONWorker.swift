@@ -1,4 +1,3 @@
-import CPlatform
 import Clocks
 import EventLog
 import Observability
@@ -18,8 +17,6 @@ final class NDJSONWorker: SinkWorker {
   /// How often the files are looked for under their names, and the disk's free space asked about.
   static let lookInterval: Duration = .seconds(1)
   static let readLimit = ReadLimit(events: 1000, bytes: 256 * 1024)
-  /// Files that are open at once, fewer where the process may have few; an app that is silent needs none.
-  static let openFilesMax = min(64, max(4, Int(platform_open_files_max()) / 16))
   /// Apps whose place is remembered; past it the longest silent ones begin another file when they come back.
   static let appsMax = 2048
 
@@ -30,6 +27,8 @@ final class NDJSONWorker: SinkWorker {
   let clock: WallClock
   let logger: Logger
   let isDiskLow: @Sendable () -> Bool
+  /// Files that are open at once; an app that is silent needs none.
+  let openFilesMax: @Sendable () -> Int
   let lines: RecordLines
 
   /// Each app's files, or those of all under no name; nil until the position was read.
@@ -51,6 +50,7 @@ final class NDJSONWorker: SinkWorker {
   init(_ options: NDJSONOptions, _ context: SinkContext, system: FileSystem = .system) {
     reader = SinkReader(context.subscription, context.common, logger: context.logger)
     isDiskLow = context.isDiskLow
+    openFilesMax = context.openFilesMax
     clock = context.clock
     logger = context.logger
     self.system = system
