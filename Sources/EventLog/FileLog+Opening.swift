@@ -45,6 +45,7 @@ extension FileLog {
       segmentSize: configuration.effectiveSegmentSize, sparesMax: tuning.sparesMax,
       floor: known.map(\.through).max() ?? 0, acceptedFloor: known.map(\.logAccepted).max() ?? 0)
     opening.holdsReplays = tuning.holdsReplays
+    opening.unsettledFrom = tuning.unsettledFrom
     try opening.run()
 
     let freeSpace = FreeSpace(path: directory, minimum: configuration.minFreeDisk, disk: disk)

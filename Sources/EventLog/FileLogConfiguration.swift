@@ -67,6 +67,9 @@ struct FileLogTuning: Sendable {
   var rewriteKeptAbove = 0.5
   /// Holds events to be sent again, each with the number it first had.
   var holdsReplays = false
+  /// The number of the first event that was being put in when the process ended, by someone who puts in again what isn't there;
+  /// nil: nobody keeps track of that.
+  var unsettledFrom: UInt64?
   /// Draws what names a segment's life.
   var random: @Sendable () -> UInt64 = {
     var generator = SystemRandomNumberGenerator()

@@ -124,6 +124,61 @@ struct ReplayQueueTests {
     #expect(sink.ledger.putBack == Tally(.rejected, 3))
   }
 
+  /// Opens a log whose queue ends in a put of four frames of an event each, the second of which is broken.
+  private func openBroken(isSettled: Bool) throws -> (FileLog, any Subscription, ReplayQueue) {
+    do {
+      let log = try fixture.open()
+      _ = try log.subscribe("sink", origin: .oldest)
+      for i in 0..<6 { log.put(at: 1_800_000_000_000 + Int64(i), i..<i + 1) }
+      let queue = try replay(log, 1...2, to: "sink")
+      #expect(try queue.put(chunk(log, from: 3), note: [:]) == ReplayQueue.Put(stored: 4))
+      if isSettled { try queue.settle(putBack: Tally()) }
+    }
+    let path = directory.file("replays/sink/log/segment-000000000001.log")
+    let bytes = try #require(readFile(path))
+    let place = try #require(bytes.firstRange(of: Drafts.event(3))).lowerBound + 20
+    try RealDisk().open(path, .readWrite).writeBytes([bytes[place] ^ 1], at: place)
+    let log = try fixture.open()
+    let sink = try log.subscribe("sink", origin: .oldest)
+    return (log, sink, try log.replayQueue(of: "sink"))
+  }
+
+  private func chunk(_ log: FileLog, from first: UInt64) throws -> ReplayChunk {
+    let chunk = ReplayChunk()
+    let batch = EventBatch()
+    let scan = log.scan(from: first)
+    while try scan.read(ReadLimit(events: 10, bytes: 1 << 20), into: batch) {
+      for event in batch.events { chunk.add(event, app: "ios", bytes: batch.bytes(of: event)) }
+    }
+    return chunk
+  }
+
+  @Test(
+    "a put that never ended counts up to what is broken of it, though later frames are whole; the rest goes in again")
+  func brokenPut() throws {
+    var (log, sink, queue) = try openBroken(isSettled: false)
+    #expect(queue.unsettled == ReplayQueue.Unsettled(note: [:], stored: 1))
+    #expect(queue.log.tornWrites == 1 && queue.log.corruptRecords.value == 0)
+    try queue.settle(putBack: Tally())
+    #expect(try queue.put(chunk(log, from: 4), note: [:]) == ReplayQueue.Put(stored: 3))
+    try queue.settle(putBack: Tally())
+    #expect(try sink.readAll(.allReplayed).map(\.original) == [1, 2, 3, 4, 5, 6])
+    #expect(sink.ledger.settled == Tally() && sink.ledger.replayed == 6)
+    log.close()
+    log = try fixture.open()
+    sink = try log.subscribe("sink", origin: .oldest)
+    #expect(try sink.readAll(.allReplayed).map(\.original) == [1, 2, 3, 4, 5, 6])
+  }
+
+  @Test("what is broken of a put that was settled is damage: named, and counted as lost")
+  func brokenSettledPut() throws {
+    let (_, sink, queue) = try openBroken(isSettled: true)
+    #expect(queue.unsettled == nil)
+    #expect(queue.log.tornWrites == 0 && queue.log.corruptRecords.value == 1)
+    #expect(try sink.readAll(.allReplayed).map(\.original) == [1, 2, 3, 5, 6])
+    #expect(sink.ledger.settled == Tally(.lost, 1) && sink.ledger.replayed == 6)
+  }
+
   @Test(
     "a put's events are told to be in the queue by its numbers",
     arguments: [(5, 0), (6, 1), (8, 3), (9, 4), (400, 4)] as [(UInt64, Int)])

@@ -62,9 +62,10 @@ extension LogOpening {
       }
       logger.warning("a segment's footer is damaged: it is read through instead", about: found.path)
     }
-    let recovery = try SegmentRecovery(
+    var recovery = try SegmentRecovery(
       found.file, header, end: trailer?.footerOffset ?? found.size, knownEnd: knownEnd, floor: isLast ? floor : 0,
       names: names)
+    if isLast, trailer == nil, let shorter = try withoutBroken(recovery, header, found) { recovery = shorter }
     segment.directory = recovery.directory
     segment.dataEnd = sectorAligned(recovery.dataEnd)
     segment.endSequence = recovery.endSequence
@@ -79,6 +80,20 @@ extension LogOpening {
       unfooted.append(open)
     }
     add(segment)
+  }
+
+  /// Without what was being put in, from where it is broken on, though whole frames of it follow: whoever put it in knows that
+  /// it isn't settled, and puts in again what isn't there. Nil when nothing of that kind is broken.
+  private func withoutBroken(
+    _ recovery: SegmentRecovery, _ header: SegmentHeader, _ found: Found
+  ) throws(LogError) -> SegmentRecovery? {
+    guard let unsettledFrom, let broken = recovery.firstUnsynced else { return nil }
+    var shorter = try SegmentRecovery(found.file, header, end: broken, knownEnd: nil, floor: floor, names: names)
+    guard shorter.endSequence >= max(unsettledFrom, floor),
+      shorter.damages == recovery.damages.filter({ $0.offset < broken })
+    else { return nil }
+    shorter.tear(through: max(recovery.dataEnd, recovery.torn?.upperBound ?? 0))
+    return shorter
   }
 
   private mutating func add(_ segment: Segment) {

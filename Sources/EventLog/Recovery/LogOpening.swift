@@ -22,6 +22,8 @@ struct LogOpening {
   var openMode = DiskOpenMode.readWrite
   /// What a header that must be guessed says of its events.
   var holdsReplays = false
+  /// See ``FileLogTuning/unsettledFrom``.
+  var unsettledFrom: UInt64?
 
   // What is found.
 

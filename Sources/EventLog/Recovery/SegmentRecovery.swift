@@ -52,6 +52,14 @@ struct SegmentRecovery {
     settleTail(knownEnd: isEnd ? knownEnd : nil, floor: floor)
   }
 
+  /// Where the first damage lies that no frame knew to be synced; nil without one.
+  var firstUnsynced: Int? { damages.lazy.map(\.offset).filter { $0 >= syncedOffset }.min() }
+
+  /// Takes what follows the last frame for a write that never ended.
+  mutating func tear(through end: Int) {
+    if end > dataEnd { torn = dataEnd..<end }
+  }
+
   private mutating func keep(_ frame: FrameHeader, _ offset: Int, _ app: String, _ occurredAt: TimeRange) {
     // Numbers that no damage explains were given up by a write that failed.
     syncedOffset = max(syncedOffset, Int(clamping: frame.syncedOffset))

@@ -76,8 +76,11 @@ final class ReplayQueues: Sendable {
       let store = PositionStore(directory: positions, disk: disk, logger: logger)
       try asLogError { () throws(DiskError) in try store.write(record) }
     }
+    let journal = try ReplayJournal.read(home, disk, logger)
     var tuning = FileLogTuning()
     tuning.isInline = isInline
+    // A put that never ended may have left one frame broken and a later one whole: none of it counts then, from the broken one on.
+    tuning.unsettledFrom = journal.intent?.next
     tuning.holdsReplays = true
     tuning.stagingSize = 2 << 20
     tuning.sparesMax = 1
@@ -90,7 +93,7 @@ final class ReplayQueues: Sendable {
     return ReplayQueue(
       destination: destination, directory: home, log: log,
       subscription: try log.fileSubscription(ReplayQueue.recordName, origin: .oldest),
-      journal: try ReplayJournal.read(home, disk, logger), disk: disk)
+      journal: journal, disk: disk)
   }
 
   func setMinFreeDisk(_ bytes: Int) {

@@ -1,3 +1,4 @@
+import CrashPoints
 import Foundation
 import PowerLoss
 import TestSupport
@@ -21,25 +22,36 @@ struct PowerLossLoad: Sendable {
     var isRepeated: Bool
 
     /// (What went to the dead letters counts as new when it comes again.)
-    var mayBeSentAgain: Bool { kind != .denied && !ids.contains(where: PowerLossLoad.isRefused) }
+    var mayBeSentAgain: Bool { kind != .denied && !ids.contains(where: PowerLossLoad.mayBeRefused) }
   }
 
   static let eventsPerRound = 420
   static let deniedInstall = "left-alone"
+
+  /// Whether the relays of a round with this seed have small segments and write nearly finished ones anew at once: every
+  /// other round's. (Which release builds can't be told to.)
+  static func rewrites(seed: UInt64) -> Bool { CrashPoint.isBuilt && !seed.isMultiple(of: 2) }
 
   private(set) var batches: [Batch] = []
   /// The bytes of every event that is to be stored, by id.
   private(set) var bytes: [String: [UInt8]] = [:]
 
   init(seed: UInt64, time: String) {
+    let rewrites = Self.rewrites(seed: seed)
     var random = SeededGenerator(seed: seed)
     var made = 0
     while made < Self.eventsPerRound {
-      let kind: Kind = random.chance(12) ? .denied : random.chance(15) ? .waiting : .usual
-      let count = [1, 1, 2, 5, 9, 20][random.below(6)]
+      var kind: Kind = random.chance(12) ? .denied : random.chance(15) ? .waiting : .usual
+      var count = [1, 1, 2, 5, 9, 20][random.below(6)]
+      if rewrites {
+        // Small segments: each of them is to hold few events that wait, and a request has to fit into one.
+        kind = batches.count % 12 == 3 ? .waiting : kind == .denied ? .denied : .usual
+        count = kind == .waiting ? 1 : min(count, 9)
+      }
       var events: [(id: String, bytes: [UInt8])] = []
       for _ in 0..<count {
-        events.append(Self.event(made, kind, time, &random))
+        let event = Self.event(made, kind, time, largest: rewrites ? 9000 : 50_000, &random)
+        events.append(event)
         made += 1
       }
       if kind != .denied { for event in events { bytes[event.id] = event.bytes } }
@@ -52,22 +64,31 @@ struct PowerLossLoad: Sendable {
 
   var idsSentAgain: Set<String> { Set(batches.filter(\.mayBeSentAgain).flatMap(\.ids)) }
 
-  /// Whether the upstream refuses it.
+  /// The ids of events whose upstream is away while the round is recorded.
+  var idsWaiting: Set<String> { Set(batches.filter { $0.kind == .waiting }.flatMap(\.ids)) }
+
+  /// Whether the upstream refuses it, whenever it comes.
   static func isRefused(_ id: String) -> Bool { id.hasSuffix("7") }
+
+  /// Whether the upstream refuses it until it was mended.
+  static func isRefusedAtFirst(_ id: String) -> Bool { id.hasSuffix("3") }
+
+  static func mayBeRefused(_ id: String) -> Bool { isRefused(id) || isRefusedAtFirst(id) }
 
   /// What every event begins with, before its id.
   static let opening = Array(#"{"event_id":""#.utf8)
   static let idLength = 36
 
   private static func event(
-    _ number: Int, _ kind: Kind, _ time: String, _ random: inout SeededGenerator
+    _ number: Int, _ kind: Kind, _ time: String, largest: Int, _ random: inout SeededGenerator
   ) -> (id: String, bytes: [UInt8]) {
     let digits = Array(hex(random.next()) + hex(random.next()))
     let id = [digits[..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20...]]
       .map { String($0) }.joined(separator: "-")
     let install = kind == .denied ? deniedInstall : "install-\(number % 9)"
     // (Blanks between tokens are the sender's bytes too: few events fill a segment.)
-    let blanks = String(repeating: " ", count: random.chance(40) ? 20_000 + random.below(30_000) : random.below(40))
+    let blanks = String(
+      repeating: " ", count: random.chance(40) ? largest * 2 / 5 + random.below(largest * 3 / 5) : random.below(40))
     let text =
       #"{"event_id":"\#(id)","name":"step_\#(number % 5)","anonymous_id":"\#(install)","occurred_at":"\#(time)","#
       + #""properties":{"n":\#(number),"price":39.990}\#(blanks)}"#
@@ -77,59 +98,5 @@ struct PowerLossLoad: Sendable {
   private static func hex(_ number: UInt64) -> String {
     let text = String(number, radix: 16)
     return String(repeating: "0", count: 16 - text.count) + text
-  }
-}
-
-/// Finds a round's events in whatever bytes hold them.
-struct EventFinder: Sendable {
-  let sent: [String: [UInt8]]
-
-  struct Found {
-    var id: String
-    /// Where its bytes begin.
-    var at: Int
-    /// Whether they are the ones that were sent.
-    var isWhole: Bool
-    var end: Int
-  }
-
-  func events(in bytes: [UInt8]) -> [Found] {
-    var found: [Found] = []
-    bytes.withUnsafeBytes { all in
-      var at = 0
-      while let next = Self.find(PowerLossLoad.opening, in: all, from: at) {
-        let start = next + PowerLossLoad.opening.count
-        let id = String(decoding: all[start..<min(start + PowerLossLoad.idLength, all.count)], as: UTF8.self)
-        let event = sent[id] ?? []
-        let isWhole =
-          !event.isEmpty && next + event.count <= all.count
-          && all[next..<next + event.count].isEqual(event)
-        found.append(Found(id: id, at: next, isWhole: isWhole, end: next + event.count))
-        at = isWhole ? next + event.count : start
-      }
-    }
-    return found
-  }
-
-  /// Where a text stands in bytes, from a place on.
-  static func find(_ text: [UInt8], in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    guard let base = bytes.baseAddress, let first = text.first else { return nil }
-    var at = start
-    while at + text.count <= bytes.count {
-      guard let place = memchr(base + at, Int32(first), bytes.count - at) else { return nil }
-      at = UnsafeRawPointer(place) - base
-      if at + text.count <= bytes.count, memcmp(base + at, text, text.count) == 0 { return at }
-      at += 1
-    }
-    return nil
-  }
-}
-
-extension Slice<UnsafeRawBufferPointer> {
-  /// Compares all bytes at once: the events are large, and tests aren't optimised.
-  fileprivate func isEqual(_ other: [UInt8]) -> Bool {
-    let mine = UnsafeRawBufferPointer(rebasing: self)
-    guard mine.count == other.count, let base = mine.baseAddress else { return other.isEmpty }
-    return memcmp(base, other, other.count) == 0
   }
 }

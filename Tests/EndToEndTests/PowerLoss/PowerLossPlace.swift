@@ -9,6 +9,11 @@ struct PowerLossPlace: Sendable {
   /// Journals, identities and facts.
   let notes: TemporaryDirectory
   let receivers: PowerLossReceivers
+  /// See ``PowerLossLoad/rewrites(seed:)``.
+  let rewrites: Bool
+
+  /// Bytes of a segment that was written anew; others have twice as many where ``rewrites`` is so.
+  static let rewrittenMax = 64 << 10
 
   /// The shim lies beside the tests' own program.
   static let shim = (ChildProcess.eventRelay as NSString).deletingLastPathComponent + "/libPowerLossShim.so"
@@ -29,7 +34,7 @@ struct PowerLossPlace: Sendable {
   ///   - killAfter: it ends after so many records; nil: when it is told to.
   ///   - atName: then only when a file gets a name, which its directory's sync hasn't made durable yet.
   func recording(_ generation: Int, killAfter: Int?, atName: Bool = false, lie: String? = nil) -> [String: String] {
-    var environment = ["LD_PRELOAD": Self.shim, "POWER_LOSS_ROOT": disk.path]
+    var environment = settled
     environment["POWER_LOSS_JOURNAL"] = journal(generation)
     if generation > 0 { environment["POWER_LOSS_IDENTITIES"] = identities }
     environment["POWER_LOSS_KILL_AFTER"] = killAfter.map(String.init)
@@ -40,10 +45,20 @@ struct PowerLossPlace: Sendable {
 
   /// For a relay or command that runs on what a cut left.
   var afterCut: [String: String] {
-    [
-      "LD_PRELOAD": Self.shim, "POWER_LOSS_ROOT": disk.path, "POWER_LOSS_IDENTITIES": identities,
-      "POWER_LOSS_SYNC": "skip",
-    ]
+    var environment = settled
+    environment["POWER_LOSS_IDENTITIES"] = identities
+    environment["POWER_LOSS_SYNC"] = "skip"
+    return environment
+  }
+
+  /// What holds for every relay of the round.
+  private var settled: [String: String] {
+    var environment = ["LD_PRELOAD": Self.shim, "POWER_LOSS_ROOT": disk.path]
+    if rewrites {
+      environment["EVENT_RELAY_CRASH_ROOTS"] = "data=\(disk.file("data"))"
+      environment["EVENT_RELAY_CRASH_EAGER"] = "1"
+    }
+    return environment
   }
 
   /// Puts what a cut left in place of what is there. What no relay writes stays.

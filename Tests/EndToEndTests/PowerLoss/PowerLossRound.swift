@@ -9,18 +9,24 @@ struct PowerLossRound: Sendable {
   let load: PowerLossLoad
   let facts: PowerLossFacts
   let journal: Journal
+  /// Whether what the relay believes to be safe is.
+  var isHonest = true
 
   /// How a round is to be spoilt, so that losses must be found.
   struct Spoiling: Sendable {
     var lie: String?
     var durability = "fsync"
+
+    var isHonest: Bool { lie == nil && durability == "fsync" }
   }
 
   static func record(seed: UInt64, spoilt: Spoiling = Spoiling()) async throws -> PowerLossRound {
     let time = TestEvent.now
     let load = PowerLossLoad(seed: seed, time: time)
     let receivers = try PowerLossReceivers(EventFinder(sent: load.bytes))
-    let place = PowerLossPlace(disk: TemporaryDirectory(), notes: TemporaryDirectory(), receivers: receivers)
+    let place = PowerLossPlace(
+      disk: TemporaryDirectory(), notes: TemporaryDirectory(), receivers: receivers,
+      rewrites: PowerLossLoad.rewrites(seed: seed))
     place.writeDenied()
     receivers.begin(journal: place.journal(0), isHealthy: false)
     let facts = PowerLossFacts(
@@ -33,7 +39,9 @@ struct PowerLossRound: Sendable {
     let journal = try Journal(readFile(place.journal(0)) ?? [])
     let encoded = try JSONEncoder().encode(known)
     _ = place.notes.write("facts.json", String(decoding: encoded, as: UTF8.self))
-    return PowerLossRound(place: place, load: load, facts: known, journal: journal)
+    var round = PowerLossRound(place: place, load: load, facts: known, journal: journal)
+    round.isHonest = spoilt.isHonest
+    return round
   }
 
   /// Takes up a round that was kept.
@@ -43,7 +51,8 @@ struct PowerLossRound: Sendable {
     let receivers = try PowerLossReceivers(
       EventFinder(sent: load.bytes), upstreamPort: facts.upstreamPort, hookPort: facts.hookPort)
     place = PowerLossPlace(
-      disk: TemporaryDirectory(at: disk), notes: TemporaryDirectory(at: path), receivers: receivers)
+      disk: TemporaryDirectory(at: disk), notes: TemporaryDirectory(at: path), receivers: receivers,
+      rewrites: PowerLossLoad.rewrites(seed: facts.seed))
     journal = try Journal(readFile(place.journal(0)) ?? [])
   }
 
@@ -62,11 +71,15 @@ struct PowerLossRound: Sendable {
         place.disk, settings,
         environment: place.recording(0, killAfter: killAfter, atName: killAfter.isMultiple(of: 2), lie: spoilt.lie))
       senders.relay(at: first.ingest[0])
-      // It ends by itself, at whatever record comes.
+      // It ends by itself, at whatever record comes; or with most of the load behind it, should that make too few.
+      group.addTask {
+        try await senders.waitForMost()
+        first.process.kill(SIGKILL)
+      }
       guard await first.process.wait() == 128 + SIGKILL else {
         throw TestFailure("the relay isn't killed:\n\(first.process.errorText)")
       }
-      let relay = try await RelayProcess(
+      var relay = try await RelayProcess(
         place.disk, settings, environment: place.recording(0, killAfter: nil, lie: spoilt.lie))
       senders.relay(at: relay.ingest[0])
       for linger in ["21ms", "22ms"] {
@@ -74,9 +87,54 @@ struct PowerLossRound: Sendable {
         try await relay.reload(settings, in: place.disk)
         senders.noteChange()
       }
+      try await senders.waitForMost()
+      try await lookAgain {
+        let ledger = try await relay.destination("upstream")["ledger"]
+        return (ledger?["dead_lettered"]?.integer() ?? 0) == 0
+      }
+      place.receivers.mend()
+      let orders = [PowerLossReplays.Order.letters, .log, .archive(place.disk.file("archive"))]
+      relay = try await interruptReplays(orders, relay, senders) {
+        try await RelayProcess(place.disk, settings, environment: place.recording(0, killAfter: nil, lie: spoilt.lie))
+      }
       try await group.waitForAll()
+      if place.rewrites { try await waitForRewriting(place, relay) }
+      let replays = PowerLossReplays(relay: relay) { senders.note($0, hasBegun: $1) }
+      try await replays.follow(try await replays.start([.waiting]))
       // A stop has writes of its own.
       guard try await relay.stop() == 0 else { throw TestFailure(relay.process.errorText) }
+    }
+  }
+
+  /// Has past events sent again, kills the relay in the middle of it, and has the next one finish it, while the last events
+  /// come in.
+  private static func interruptReplays(
+    _ orders: [PowerLossReplays.Order], _ relay: RelayProcess, _ senders: PowerLossSenders,
+    _ next: () async throws -> RelayProcess
+  ) async throws -> RelayProcess {
+    var replays = PowerLossReplays(relay: relay) { senders.note($0, hasBegun: $1) }
+    let begun = try await replays.start(orders)
+    senders.finish()
+    // Each has put something into its queue by then.
+    try await replays.follow(begun) { $0.allSatisfy { $0.sent > 0 || $0.isDone } }
+    try await relay.crash()
+    let relay = try await next()
+    senders.relay(at: relay.ingest[0])
+    replays = PowerLossReplays(relay: relay) { senders.note($0, hasBegun: $1) }
+    try await replays.follow(try await replays.start(orders))
+    return relay
+  }
+
+  /// Waits until a finished segment was written anew: nothing else leaves a small one.
+  private static func waitForRewriting(_ place: PowerLossPlace, _ relay: RelayProcess) async throws {
+    try await lookAgain {
+      guard try await relay.admin("GET", "/livez").status == 200 else { throw TestFailure("the relay isn't live") }
+      let names = try FileManager.default.contentsOfDirectory(atPath: place.disk.file("data/log"))
+      return !names.contains { name in
+        var status = stat()
+        return name.hasPrefix("segment-") && stat(place.disk.file("data/log/\(name)"), &status) == 0
+          && status.st_size < PowerLossPlace.rewrittenMax
+      }
     }
   }
 

@@ -37,11 +37,18 @@ extension EndToEnd {
       print(
         """
         Power cuts: \(all.cuts) (seed \(Self.seed)): \(all.withinSyncs) within a sync, \(all.behindSyncs) behind one, \
-        \(all.withinNames) within a change of names, \(all.second) again within recovery. Events looked for: \(all.debts). \
+        \(all.withinNames) within a change of names, \(all.second) again within recovery; \
+        \(all.withinRewritings) within a segment's rewriting, \(all.behindRewritings) behind one; \(all.withinReplays) while \
+        replays wrote, \(all.behindReplays) behind one that was said to be done. Events looked for: \(all.debts), sent again: \(all.sentAgain), \
+        of which \(all.queued) had been said to be queued. \
         Relays that found a torn write: \(all.tornTails). Unanswered events counted as lost: \(all.countedLost). \(all.losses)
         """)
       #expect(all.cuts >= Self.cuts && all.debts > all.cuts * 100)
       #expect(all.tornTails > 0 && all.second > 0 && all.losses.sectorsLost > 0 && all.losses.namesLost > 0)
+      #expect(all.withinReplays > 0 && all.behindReplays > 0 && all.sentAgain > all.queued && all.queued > all.cuts)
+      // (Every other round; one that is short is the first.)
+      let mustRewrite = (0..<rounds).contains { PowerLossLoad.rewrites(seed: Self.seed &* 1000 &+ UInt64($0)) }
+      #expect(!mustRewrite || (all.withinRewritings > 0 && all.behindRewritings > 0))
       #expect(all.losses.sectorsTorn > 0 && all.losses.sectorsGarbage > 0 && all.losses.sizesLost > 0)
     }
 
@@ -51,7 +58,8 @@ extension EndToEnd {
       let gaps = try round.gaps()
       #expect(gaps.isEmpty, "the shim misses changes of files")
       var cuts = PowerLossCuts(round)
-      for cut in 0..<min(cutsPerRound, Self.cuts - number * cutsPerRound) {
+      var numbers = Array(0..<min(cutsPerRound, Self.cuts - number * cutsPerRound))[...]
+      while let cut = numbers.popFirst() ?? next(after: cuts, round) {
         guard let failure = try await cuts.cut(cut) else { continue }
         round.place.disk.keep()
         round.place.notes.keep()
@@ -62,6 +70,13 @@ extension EndToEnd {
         return cuts.sums
       }
       return cuts.sums
+    }
+
+    /// A further cut, aimed at what hasn't come about by chance.
+    private static func next(after cuts: PowerLossCuts, _ round: PowerLossRound) -> Int? {
+      let aim = PowerLossAim.allCases.first { $0.isWanted(cuts.sums, rewrites: round.place.rewrites) }
+      guard let aim, cuts.sums.aimed[aim, default: 0] < PowerLossAim.tries else { return nil }
+      return aim.number(cuts.sums.aimed[aim, default: 0])
     }
 
     @Test("a cut that went wrong goes wrong again", .enabled(if: environment["EVENT_RELAY_POWER_REPEAT"] != nil))
@@ -81,10 +96,11 @@ extension EndToEnd {
       let spoilt = PowerLossRound.Spoiling(lie: lie.isEmpty ? nil : lie, durability: durability)
       let round = try await PowerLossRound.record(seed: Self.seed, spoilt: spoilt)
       var cuts = PowerLossCuts(round)
-      for cut in 0..<40 {
+      for attempt in 0..<PowerLossAim.tries {
+        let cut = PowerLossAim.lostWrite.number(attempt)
         if let failure = try await cuts.cut(cut), failure.faults.contains(where: { $0.contains("missing") }) { return }
       }
-      Issue.record("40 cuts, and no event is missed")
+      Issue.record("\(PowerLossAim.tries) cuts, and no event is missed")
     }
   }
 }
