@@ -37,14 +37,23 @@ final class DeadLetterFiles {
     removed = RemovedLetters.read(directory, system, logger)
   }
 
-  func recover(_ destination: String, _ mark: FileMark, _ mayHold: (UInt64) -> Bool) throws(FileError) {
-    // The directory may have moved since.
+  func tail(behind mark: FileMark) throws(FileError) -> RecordTail {
+    try RecordTail.read(behind: moved(mark), on: system)
+  }
+
+  /// The directory may have moved since.
+  private func moved(_ mark: FileMark) -> FileMark {
     var mark = mark
     mark.path = path(DeadLetterReader.lastComponent(of: mark.path))
-    let tail = try RecordTail.read(behind: mark, on: system)
-    if !tail.sequences.allSatisfy(mayHold) {
+    return mark
+  }
+
+  func recover(_ destination: String, _ mark: FileMark, keepsLetters: Bool) throws(FileError) {
+    var mark = moved(mark)
+    if keepsLetters {
+      let tail = try tail(behind: mark)
       logger.warning(
-        "dead letters stand behind the position that was put back, and their events are no longer in the log: they stay",
+        "dead letters stand behind the position that was put back, and their events are not owed any more: they stay",
         about: mark.path, ["letters": .integer(tail.sequences.count)])
       mark = tail.mark
     }

@@ -31,12 +31,16 @@ public final class DeadLetterStore: Sendable {
   /// A file that isn't the marked one any more is left alone; the next dead letter begins a new one. Letters stay, too, whose
   /// events nobody can try again: then the mark is an older one that was put back.
   ///
-  /// - Parameter mayHold: whether the log may still have the event of a number.
-  public func recover(
-    _ destination: String, mark: FileMark?, mayHold: (UInt64) -> Bool = { _ in true }
-  ) throws(FileError) {
+  /// - Parameter keepsLetters: what was appended after that stays: not all of the events in ``numbers(behind:)`` are owed.
+  public func recover(_ destination: String, mark: FileMark?, keepsLetters: Bool = false) throws(FileError) {
     guard let mark else { return }
-    try locked { (files) throws(FileError) in try files.recover(destination, mark, mayHold) }
+    try locked { (files) throws(FileError) in try files.recover(destination, mark, keepsLetters: keepsLetters) }
+  }
+
+  /// The numbers of the events whose letters were appended after the committed mark.
+  public func numbers(behind mark: FileMark?) throws(FileError) -> [UInt64] {
+    guard let mark else { return [] }
+    return try locked { (files) throws(FileError) in try files.tail(behind: mark).sequences }
   }
 
   /// The mark of the file that the destination's next letters go to; commit it before appending when the file is another than

@@ -148,8 +148,10 @@ actor UpstreamEngine {
     do {
       if opening.mustCommit { try subscription.commit(attachment: opening.record.json) }
       opening.mustCommit = false
+      let behind = try context.deadLetters.numbers(behind: record.deadLetters)
       try context.deadLetters.recover(
-        UpstreamContext.destination, mark: record.deadLetters, mayHold: subscription.mayHold)
+        UpstreamContext.destination, mark: record.deadLetters,
+        keepsLetters: !subscription.owed(among: behind).isAll)
       try beginLife()
     } catch {
       let reason = (error as? LogError)?.description ?? (error as? FileError)?.description ?? "\(error)"

@@ -116,12 +116,12 @@ public protocol Subscription: AnyObject, Sendable {
     _ lane: Lane, datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool, atMost limit: Int
   ) throws(LogError) -> [UInt64]
 
-  /// Whether the event of a number may be handed out yet: it is still in the log, or events are being sent again and it may be
-  /// one of them.
+  /// Which events are owed, and so will be handed out, of those that stand in a file with some numbers. All of them from a log
+  /// that can't tell. Reads what it must from disk.
   ///
-  /// What isn't can't be written anew. A destination whose position was put back from a backup has such events behind the
-  /// marks of its files, and must not cut them off. True from a log that can't tell.
-  func mayHold(_ sequence: UInt64) -> Bool
+  /// A destination whose position was put back from a backup has lines behind the marks of its files that nobody will hand out
+  /// again, and must not cut them off.
+  func owed(among numbers: [UInt64]) throws(LogError) -> OwedNumbers
 
   /// Says that events stand in the destination's files that it isn't owed (``owed(among:)``): those that were counted as lost when
   /// the log was opened, since it no longer has them, count as delivered. Made durable with the next commit.
@@ -135,8 +135,10 @@ public protocol Subscription: AnyObject, Sendable {
 }
 
 extension Subscription {
-  public func mayHold(_ sequence: UInt64) -> Bool { true }
   public func found(_ numbers: Set<UInt64>) {}
+  public func owed(among numbers: [UInt64]) throws(LogError) -> OwedNumbers {
+    OwedNumbers(new: Set(numbers).sorted(), among: numbers)
+  }
   public func behindBytes(_ lane: Lane) -> Int { 0 }
   public func pendingEvents(
     datedBefore moment: Timestamp, ofDialects isWanted: (UInt8) -> Bool

@@ -18,7 +18,8 @@ import JSON
 public final class RecordLines {
   private var buffer: UnsafeMutableRawBufferPointer
   private var used = 0
-  private let relay: [UInt8]
+  /// The instance's id.
+  public let relay: String
 
   // What the lines of one frame have in common, up to and with `"seq":`.
   private var head: [UInt8] = []
@@ -31,9 +32,7 @@ public final class RecordLines {
 
   /// - Parameter relay: the instance's id, `relay` in each line.
   public init(relay: String, capacity: Int = 64 * 1024) {
-    var literal: [UInt8] = []
-    JSONText.appendString(relay, to: &literal)
-    self.relay = literal
+    self.relay = relay
     buffer = .allocate(byteCount: max(capacity, 1024), alignment: 16)
   }
 
@@ -118,6 +117,21 @@ public final class RecordLines {
     return nil
   }
 
+  /// What follows `received_at` in a relay's lines, up to the app.
+  static func head(relay: String) -> [UInt8] {
+    var head = Array(#"","relay":"#.utf8)
+    JSONText.appendString(relay, to: &head)
+    return head + #","app":"#.utf8
+  }
+
+  /// The app in a record's line; nil when the line is another relay's.
+  static func app(in line: UnsafeRawBufferPointer, head: [UInt8]) -> Slice<UnsafeRawBufferPointer>? {
+    let rest = line[opening.count...].drop { $0 != UInt8(ascii: "\"") }
+    guard rest.starts(with: head) else { return nil }
+    // (Nothing in an app's name is escaped.)
+    return rest.dropFirst(head.count + 1).prefix { $0 != UInt8(ascii: "\"") }
+  }
+
   /// What every line begins with.
   static let opening = Array(#"{"received_at":""#.utf8)
   private static let eventName = Array(#","event":"#.utf8)
@@ -134,9 +148,7 @@ public final class RecordLines {
     head.removeAll(keepingCapacity: true)
     head += Self.opening
     event.receivedAt.write(to: &head)
-    head += #"","relay":"#.utf8
-    head += relay
-    head += #","app":"#.utf8
+    head += Self.head(relay: relay)
     JSONText.appendString(app, to: &head)
     head += #","kind":""#.utf8
     head += event.kind.name.utf8

@@ -7,6 +7,12 @@ public struct RecordTail: Sendable, Equatable {
   public var sequences: [UInt64] = []
   /// The mark behind the last of them: what follows it is half a line, or none of ours.
   public var mark: FileMark
+  /// The apps in the lines, where their relay was asked for.
+  public private(set) var apps: Set<String> = []
+  /// A line of another relay ended it.
+  public private(set) var isForeign = false
+  /// Nothing follows, or half a line.
+  public private(set) var isWhole = true
 
   /// Bytes that are read at once; a longer line is none of ours.
   private static let chunkBytes = 4 << 20
@@ -16,6 +22,13 @@ public struct RecordTail: Sendable, Equatable {
 
   /// Reads what stands behind a mark. Nothing, when the file under the mark's name isn't the marked one.
   public static func read(behind mark: FileMark, on system: FileSystem = .system) throws(FileError) -> RecordTail {
+    try read(behind: mark, head: nil, on: system)
+  }
+
+  /// - Parameter head: what each line's relay looks like; nil: any.
+  private static func read(
+    behind mark: FileMark, head: [UInt8]?, on system: FileSystem
+  ) throws(FileError) -> RecordTail {
     var tail = RecordTail(mark: mark)
     guard let facts = try system.facts(of: mark.path), facts.isRegular, facts.inode == mark.inode,
       facts.length > mark.length
@@ -33,8 +46,11 @@ public struct RecordTail: Sendable, Equatable {
         pread(descriptor, buffer.baseAddress!, buffer.count, off_t(tail.mark.length))
       }
       let before = tail.mark.length
-      let isGood = tail.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      if !isGood || tail.mark.length == before { break }
+      tail.isWhole = tail.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), head)
+      if tail.isWhole, tail.mark.length > before { continue }
+      // (A longer line is none of ours.)
+      if count == chunkBytes { tail.isWhole = false }
+      break
     }
     if !tail.sequences.isEmpty {
       tail.mark.tail = try RecordFile.tail(of: descriptor, before: tail.mark.length, mark.path, system)
@@ -42,22 +58,36 @@ public struct RecordTail: Sendable, Equatable {
     return tail
   }
 
-  /// All the lines of a file that nobody has marked.
-  public static func read(_ path: String, on system: FileSystem = .system) throws(FileError) -> RecordTail? {
+  /// All the lines of a file that nobody has marked, up to the first one that isn't this relay's.
+  public static func read(
+    _ path: String, relay: String, on system: FileSystem = .system
+  ) throws(FileError) -> RecordTail? {
     guard let facts = try system.facts(of: path), facts.isRegular else { return nil }
     return try read(
       behind: FileMark(
         path: path, device: facts.device, inode: facts.inode, length: 0, tail: RecordFile.emptyTail,
         born: platform_birth_time_of(path)),
-      on: system)
+      head: RecordLines.head(relay: relay), on: system)
   }
 
-  /// Takes the whole lines at the beginning of some bytes; false at one that is no record's.
-  private mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// Takes the whole lines at the beginning of some bytes; false at one that is no record's, or another relay's.
+  private mutating func take(_ bytes: UnsafeRawBufferPointer, _ head: [UInt8]?) -> Bool {
+    var lastApp: [UInt8] = []
     var start = 0
     while start < bytes.count, let end = memchr(bytes.baseAddress! + start, 10, bytes.count - start) {
       let length = end - UnsafeMutableRawPointer(mutating: bytes.baseAddress!) + 1
-      guard let number = Self.number(UnsafeRawBufferPointer(rebasing: bytes[start..<length])) else { return false }
+      let line = UnsafeRawBufferPointer(rebasing: bytes[start..<length])
+      guard let number = Self.number(line) else { return false }
+      if let head {
+        guard let app = RecordLines.app(in: line, head: head) else {
+          isForeign = true
+          return false
+        }
+        if !app.elementsEqual(lastApp) {
+          lastApp = Array(app)
+          apps.insert(String(decoding: lastApp, as: UTF8.self))
+        }
+      }
       sequences.append(number)
       mark.length += length - start
       start = length

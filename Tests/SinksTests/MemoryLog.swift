@@ -111,6 +111,12 @@ final class MemorySubscription: Subscription {
 
   private func rewind() { state.withLock { $0.cursor = $0.acknowledged } }
 
+  func owed(among numbers: [UInt64]) -> OwedNumbers {
+    let (count, acknowledged) = (log.count, state.withLock { $0.acknowledged })
+    return OwedNumbers(
+      new: Set(numbers).filter { $0 > UInt64(acknowledged) && $0 <= UInt64(count) }.sorted(), among: numbers)
+  }
+
   func acknowledge(_ lane: Lane, _ range: ClosedRange<UInt64>, _ tally: Tally) {
     state.withLock { state in
       precondition(range.lowerBound == UInt64(state.acknowledged) + 1, "acknowledged out of order")

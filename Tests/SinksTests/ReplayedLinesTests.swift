@@ -2,6 +2,7 @@ import Clocks
 import Configuration
 import DeadLetters
 import EventLog
+import Foundation
 import JSON
 import Observability
 import Records
@@ -103,6 +104,44 @@ struct ReplayedLinesTests {
     let log = try open()
     #expect(try log.subscribe("raw", origin: .oldest).ledger.isBalanced)
     log.close()
+  }
+
+  @Test("of a position that was put back while they were under way: none is lost, none written twice")
+  func olderPosition() async throws {
+    let position = directory.file("positions/raw.json")
+    func run(_ worker: NDJSONWorker) {
+      while worker.step(now: .now, settles: true) == .again {}
+      #expect(worker.condition.failure == nil)
+    }
+    var log = try open()
+    var worker = try worker(log)
+    await append(0..<10, to: log)
+    run(worker)
+    try replay(1...5, log)
+    try worker.subscription.commit(attachment: nil)
+    let copy = try #require(FileManager.default.contents(atPath: position))
+    // Enough that the log lets go of what came before.
+    for start in stride(from: 10, to: 1000, by: 10) {
+      await append(start..<start + 10, to: log)
+      run(worker)
+    }
+    worker.finish()
+    log.close()
+    let expected = (Array(1...1000) + Array(1...5)).sorted()
+    #expect(try sequences.sorted() == expected)
+    for steps in [0, 1, 2, 1000] {
+      // It dies some steps after the copy was put back.
+      try copy.write(to: URL(fileURLWithPath: position))
+      for steps in [steps, 1000] {
+        log = try open()
+        worker = try self.worker(log)
+        for _ in 0..<steps where worker.step(now: .now, settles: steps == 1000) != .again { break }
+        let ledger = worker.subscription.ledger
+        #expect(ledger.isBalanced && (steps < 1000 || ledger.waiting == 0))
+        log.close()
+      }
+      #expect(try sequences.sorted() == expected)
+    }
   }
 
   @Test("come in turn with new ones, and keep neither from being acknowledged")

@@ -127,18 +127,6 @@ final class FileSubscription: Subscription, @unchecked Sendable {
     }
   }
 
-  /// Damaged events are held, too: they are handed out as lost.
-  func mayHold(_ sequence: UInt64) -> Bool {
-    var cursor = DirectoryCursor(app: .all)
-    do throws(LogError) {
-      guard try cursor.seek(catalog, to: sequence), let segment = cursor.segment, let entry = try cursor.entry(catalog)
-      else { return false }
-      return entry.first(in: segment) <= sequence
-    } catch {
-      return true
-    }
-  }
-
   // MARK: Progress
 
   /// A closure in a struct: one that is a generic lock's very value is wrapped once more at every look at it, in a chain

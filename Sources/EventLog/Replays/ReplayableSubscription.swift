@@ -45,8 +45,10 @@ final class ReplayableSubscription: Subscription {
     lane.isReplayed ? queue.map { ($0.subscription, lane.counterpart) } : (main, lane)
   }
 
-  func mayHold(_ sequence: UInt64) -> Bool {
-    (queue?.subscription.pending.events ?? 0) > 0 || main.mayHold(sequence)
+  func owed(among numbers: [UInt64]) throws(LogError) -> OwedNumbers {
+    var owed = try main.owed(among: numbers)
+    if let queue { owed.again = try queue.subscription.owedAgain(owed.others) }
+    return owed
   }
 
   func found(_ numbers: Set<UInt64>) { main.found(numbers) }

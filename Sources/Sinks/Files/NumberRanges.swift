@@ -2,8 +2,6 @@
 struct NumberRanges: Sendable, Equatable {
   private(set) var ranges: [ClosedRange<UInt64>] = []
 
-  var isEmpty: Bool { ranges.isEmpty }
-
   /// Adds numbers, in any order.
   mutating func add(_ numbers: [UInt64]) {
     var all = ranges
@@ -23,14 +21,5 @@ struct NumberRanges: Sendable, Equatable {
         ranges.append(range)
       }
     }
-  }
-
-  func contains(_ number: UInt64) -> Bool {
-    var (low, high) = (0, ranges.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
-    }
-    return low < ranges.count && ranges[low].contains(number)
   }
 }

@@ -2,9 +2,18 @@ import Clocks
 import Records
 
 extension PathPattern {
-  /// The time that a name tells, as far as it tells it.
+  /// The time and the app that a name tells, as far as it tells them.
   struct NamedTime: Sendable, Equatable {
     private(set) var fields: [Unit: Int] = [:]
+    /// The app, as it stands in names; nil when they have none.
+    private(set) var app: String?
+
+    /// False when the app was told otherwise before.
+    mutating func tell(app name: String) -> Bool {
+      if let app { return app == name }
+      app = name
+      return true
+    }
 
     /// False when the unit was told otherwise before.
     mutating func tell(_ unit: Unit, _ value: Int) -> Bool {
@@ -60,7 +69,12 @@ extension PathPattern {
       // Where the name ends is told by what follows: the longest that leaves that right.
       var length = name.prefix(Self.appBytesMax).prefix { isAppByte($0) }.count
       while length > 0 {
-        if let told = match(name.dropFirst(length), following, told) { return told }
+        var told = told
+        if told.tell(app: String(Substring(name.prefix(length)))),
+          let told = match(name.dropFirst(length), following, told)
+        {
+          return told
+        }
         length -= 1
       }
       return nil

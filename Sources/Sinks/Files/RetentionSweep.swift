@@ -1,10 +1,7 @@
 import Clocks
 import Records
 
-/// Looks through the directories of a pattern and removes the files that are too old, and the directories that leaves empty.
-///
-/// Only what matches the pattern in every component is looked at. Symbolic links are followed in the part of the path that
-/// has no field in it, and left alone behind that.
+/// Removes the files of a pattern that are too old, and the directories that leaves empty.
 struct RetentionSweep {
   let pattern: PathPattern
   let policy: RetentionPolicy
@@ -27,35 +24,29 @@ struct RetentionSweep {
     self.openPaths = openPaths
   }
 
-  mutating func run() { _ = visit("", component: 0, PathPattern.NamedTime()) }
-
-  /// - Returns: whether something in the directory was removed.
-  private mutating func visit(_ directory: String, component index: Int, _ told: PathPattern.NamedTime) -> Bool {
-    var hasRemoved = false
-    for name in names(in: directory, component: index) {
-      guard let time = pattern.match(name, component: index, after: told) else { continue }
-      let path = "\(directory)/\(name)"
-      if index < pattern.components.count - 1, !hasField(index) { return visit(path, component: index + 1, time) }
-      guard let facts = attempt({ (system) throws(FileError) in try system.facts(of: path) }) ?? nil else { continue }
-      if index == pattern.components.count - 1 {
-        if facts.isRegular, remove(path, facts, time) { hasRemoved = true }
-      } else if facts.isDirectory, visit(path, component: index + 1, time) {
-        if (try? system.removeEmptyDirectory(path)) == true { hasRemoved = true }
-      }
-    }
-    return hasRemoved
+  mutating func run() {
+    let files = PatternFiles(pattern, on: system)
+    error = files.errors.first
+    var directories: Set<String> = []
+    for file in files.found where removeIfOld(file) { directories.insert(FileSystem.parent(of: file.path)) }
+    for directory in directories.sorted(by: >) { removeIfEmpty(directory) }
   }
 
-  /// A directory above the first component with a field in it isn't listed: it may hold anything.
-  private mutating func names(in directory: String, component index: Int) -> [String] {
-    if index < pattern.components.count - 1, !hasField(index) {
-      return [pattern.components[index].map { if case .literal(let text) = $0 { text } else { "" } }.joined()]
-    }
-    return attempt { (system) throws(FileError) in try system.list(directory.isEmpty ? "/" : directory) } ?? []
+  private mutating func removeIfOld(_ file: PatternFiles.File) -> Bool {
+    guard let facts = attempt({ (system) throws(FileError) in try system.facts(of: file.path) }) ?? nil,
+      facts.isRegular
+    else { return false }
+    return remove(file.path, facts, file.told)
   }
 
-  private func hasField(_ index: Int) -> Bool {
-    pattern.components[index].contains { !$0.isLiteral }
+  /// A directory that the pattern names with a field, and those above it.
+  private func removeIfEmpty(_ directory: String) {
+    var directory = directory
+    var index = pattern.components.count - 2
+    while index >= 0, pattern.hasField(index), (try? system.removeEmptyDirectory(directory)) == true {
+      directory = FileSystem.parent(of: directory)
+      index -= 1
+    }
   }
 
   private mutating func remove(_ path: String, _ facts: FileFacts, _ time: PathPattern.NamedTime) -> Bool {

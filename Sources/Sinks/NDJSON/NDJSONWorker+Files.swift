@@ -30,10 +30,9 @@ extension NDJSONWorker {
     for entry in position.apps {
       let files = LineFiles(app: entry.app, state: entry.state)
       for mark in entry.files {
+        let mark = try markKeepingLines(mark)
         do throws(FileError) {
-          guard let found = try reopen(try markKeepingLines(mark)),
-            policy.continues(found.path, entry.state, app: entry.app)
-          else {
+          guard let found = try reopen(mark), policy.continues(found.path, entry.state, app: entry.app) else {
             continue
           }
           files.take(LineFile(found), end: policy.end(ofFileAt: entry.state.newest))
@@ -49,12 +48,7 @@ extension NDJSONWorker {
       if policy.pattern.namesApp { try? files.current?.close() }
       all[entry.app] = files
     }
-    do throws(FileError) {
-      try noteLaterFiles(position)
-    } catch {
-      throw .file(error)
-    }
-    if !written.isEmpty { needsCommit = true }
+    try noteLaterFiles(position)
     files = all
   }
 

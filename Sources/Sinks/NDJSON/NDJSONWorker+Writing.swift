@@ -11,7 +11,6 @@ extension NDJSONWorker {
       throw .log(error)
     }
     turn += 1
-    let there = leaveOutWritten()
     let events = reader.batch.events
     if policy.pattern.namesApp {
       let groups = byApp(events)
@@ -23,7 +22,7 @@ extension NDJSONWorker {
     } else if !events.isEmpty {
       try write(events.indices, of: events, to: files(of: ""))
     }
-    reader.noteRest(wanted: events.count + there)
+    reader.noteRest(wanted: events.count)
     if syncDue == nil { syncDue = now + Self.syncInterval }
     return true
   }

@@ -33,8 +33,6 @@ final class NDJSONWorker: SinkWorker {
 
   /// Each app's files, or those of all under no name; nil until the position was read.
   var files: [String: LineFiles]?
-  /// Events that stand in files already though the position says that they are owed: see NDJSONWorker+OlderPosition.
-  var written = NumberRanges()
   /// Counts batches.
   var turn = 0
   /// Something was acknowledged, or a file begun or left, since the last commit.
@@ -99,7 +97,9 @@ final class NDJSONWorker: SinkWorker {
 
   /// Lets go of the oldest events when the sink is too far behind, also while it can't write: that is when it falls behind.
   private func giveUpOldest() throws(NDJSONFailure) {
-    if needsRewind { reader.rewind() } else { try settle() }
+    // What was written and not acknowledged is cut off before it is dropped, unless that fails, too.
+    if needsRewind, (try? recover()) == nil { reader.rewind() }
+    if !needsRewind { try settle() }
     do throws(LogError) {
       try reader.dropBehind()
       // What is acknowledged and not yet committed must not be without its files' lengths. Before the position was read

@@ -15,8 +15,15 @@ extension WebhookWorker {
     }
     // (It may have worked the last time, and what comes below not.)
     context.deadLetters.close(context.name)
+    let behind = try deadLetters { (store) throws(FileError) in try store.numbers(behind: record.deadLetters) }
+    let owed: OwedNumbers
+    do throws(LogError) {
+      owed = try context.subscription.owed(among: behind)
+    } catch {
+      throw .log(error)
+    }
     try deadLetters { (store) throws(FileError) in
-      try store.recover(context.name, mark: record.deadLetters, mayHold: context.subscription.mayHold)
+      try store.recover(context.name, mark: record.deadLetters, keepsLetters: !owed.isAll)
     }
     state = record.trying.map { WebhookState(restored: $0, now: now, wallNow: clock.now) } ?? WebhookState()
     lastError = state.notice?.detail
