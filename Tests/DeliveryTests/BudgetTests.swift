@@ -27,6 +27,21 @@ struct BudgetTests {
     #expect(count.used(at: at(91)) == 0)
   }
 
+  @Test("a count keeps hardly more than what counts, however long it goes on", arguments: [4, 20, 60])
+  func keepsLittle(parts: Int) {
+    var count = SlidingCount(parts: parts)
+    var now = ContinuousClock.now
+    var most = 0
+    for _ in 0..<parts * 500 {
+      now += .seconds(60) / parts / 3
+      count.take(1)
+      count.settle(1, at: now)
+      _ = count.used(at: now)
+      most = max(most, count.kept)
+    }
+    #expect(most <= parts * 3 / 2 + 2)
+  }
+
   @Test("a count that ages by itself never says less than what was really sent in any minute")
   func never() {
     var generator = SeededGenerator(seed: 7)

@@ -24,6 +24,9 @@ struct SlidingCount: Sendable, Equatable {
     self.parts = parts
   }
 
+  /// Slots in memory, those included that count no more; for tests.
+  var kept: Int { slots.count }
+
   /// Nothing of it counts any more.
   func isIdle(at now: ContinuousClock.Instant) -> Bool { underWay == 0 && (slots.last.map { $0.end <= now } ?? true) }
 
@@ -65,7 +68,8 @@ struct SlidingCount: Sendable, Equatable {
     if first == slots.count {
       slots.removeAll(keepingCapacity: true)
       first = 0
-    } else if first > 64, first * 2 > slots.count {
+    } else if first * 2 >= parts {
+      // (There is one for each install: what is over must not take more room than what counts.)
       slots.removeFirst(first)
       first = 0
     }
