@@ -74,7 +74,7 @@ extension ReplayDesk {
 
 extension ReplayDesk.Room {
   /// How long a destination may take to put on record what it has given up.
-  private static let commitPatience: Duration = .seconds(3)
+  private static let commitPatience: Duration = .seconds(30)
 
   /// Waits until the dead letters that a destination has written by now are on its record: what lies behind that is tried
   /// again after a crash, and can't be put back or dropped before. Not for ever.
