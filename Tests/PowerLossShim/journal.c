@@ -21,6 +21,31 @@ static void give_up(const char *why) {
   _exit(99);
 }
 
+static void end_now(void) {
+  syscall(SYS_kill, getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+static int is_end_wanted;
+
+static void want_end(int number) {
+  (void)number;
+  __atomic_store_n(&is_end_wanted, 1, __ATOMIC_SEQ_CST);
+  // Whoever holds the lock sees to it when he lets go of it.
+  if (pthread_mutex_trylock(&mutex) == 0) end_now();
+}
+
+// On the first thread, before the program begins: it may have inherited that the signal is blocked.
+__attribute__((constructor)) static void take_signal(void) {
+  if (!getenv("POWER_LOSS_JOURNAL")) return;
+  struct sigaction action = {.sa_handler = want_end, .sa_flags = SA_RESTART};
+  sigaction(SIGUSR2, &action, NULL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void start(void) {
   const char *lie = getenv("POWER_LOSS_LIE"), *sync = getenv("POWER_LOSS_SYNC"), *kill = getenv("POWER_LOSS_KILL_AFTER");
   bool all = lie && strcmp(lie, "all") == 0;
@@ -53,7 +78,13 @@ bool power_loss_lies_about(const struct power_loss_identity *identity) {
 }
 
 void power_loss_lock(void) { pthread_mutex_lock(&mutex); }
-void power_loss_unlock(void) { pthread_mutex_unlock(&mutex); }
+
+void power_loss_unlock(void) {
+  pthread_mutex_unlock(&mutex);
+  if (!__atomic_load_n(&is_end_wanted, __ATOMIC_SEQ_CST)) return;
+  pthread_mutex_lock(&mutex);
+  end_now();
+}
 
 // All of it with one call: a reader of the journal sees whole records, and a killed process leaves at most one in part.
 static void append(struct iovec *parts, int count) {
@@ -104,10 +135,7 @@ uint64_t power_loss_record(enum power_loss_kind kind, const struct power_loss_id
   append(parts, 3 + data_count);
   bool is_name = kind == POWER_LOSS_CREATED || kind == POWER_LOSS_MADE_DIRECTORY || kind == POWER_LOSS_RENAMED;
   // With the lock held: nobody else is between what a call did and its record.
-  if (kill_after && records >= kill_after && (is_name || !kills_at_names)) {
-    syscall(SYS_kill, getpid(), SIGKILL);
-    for (;;) pause();
-  }
+  if (kill_after && records >= kill_after && (is_name || !kills_at_names)) end_now();
   errno = before;
   return ticket;
 }

@@ -56,6 +56,19 @@ struct ShimTests {
     #expect(image["d/b"] == Array("hello w".utf8) && image["c"] == Array("hexlo w".utf8))
   }
 
+  @Test("ends a program between two changes when it is told to: the journal has all that is there", arguments: 0..<20)
+  func ends(turn: Int) throws {
+    // Another shell sends it the signal as soon as there is a file.
+    let words = """
+      (until [ -e f\(1 + turn) ]; do :; done; kill -USR2 $$) &
+      i=0; while [ $i -lt 20000 ]; do i=$((i+1)); : > f$i; done
+      """
+    #expect(try run(words).status == SIGKILL)
+    let image = try history().whole
+    let there = try FileManager.default.contentsOfDirectory(atPath: root.path)
+    #expect(image.paths == there.sorted())
+  }
+
   @Test("takes nothing outside of the directory into account")
   func outside() throws {
     try run("printf x > \(notes.path)/other; mkdir \(notes.path)/d; printf y > a; mv \(notes.path)/d \(notes.path)/e")

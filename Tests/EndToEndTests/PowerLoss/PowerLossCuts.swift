@@ -156,6 +156,10 @@ struct PowerLossCuts {
       }
     case 4: if let at = some(moments.rewritings.flatMap { $0.dropFirst() }) { return at }
     case 5: if let at = some(moments.replays) { return at + random.below(2) }
+    case 6:
+      if let first = moments.rewritings.map(\.upperBound).min() {
+        return first + 1 + random.below(journal.records.count - first)
+      }
     default: break
     }
     return random.below(journal.records.count + 1)

@@ -76,6 +76,8 @@ struct PowerLossPlace: Sendable {
         - { name: slow, write_key: aso_wk_slow }
       """
     settings.log = "durability: \(durability), segment_size: 2MiB, max_size: 64MiB, min_free_disk: 1MiB"
+    // All of it can be sent again then; where nothing is kept, segments come and go.
+    if !rewrites { settings.log += ", retain: 1d" }
     settings.linger = linger
     settings.grace = "10s"
     settings.further = """

@@ -97,7 +97,8 @@ extension EndToEnd {
       let round = try await PowerLossRound.record(seed: Self.seed, spoilt: spoilt)
       var cuts = PowerLossCuts(round)
       for attempt in 0..<PowerLossAim.tries {
-        let cut = PowerLossAim.lostWrite.number(attempt)
+        // (A disk that has lost all that it promised may have nothing left that a relay starts on.)
+        let cut = attempt.isMultiple(of: 2) ? attempt : PowerLossAim.lostWrite.number(attempt)
         if let failure = try await cuts.cut(cut), failure.faults.contains(where: { $0.contains("missing") }) { return }
       }
       Issue.record("\(PowerLossAim.tries) cuts, and no event is missed")

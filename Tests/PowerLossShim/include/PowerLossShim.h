@@ -6,6 +6,9 @@
 //
 // Files that a process has open from its parent are not watched.
 //
+// SIGUSR2 ends a process that records by SIGKILL, as soon as no change is made that isn't recorded yet. (A plain SIGKILL may
+// come between the two, and the journal lacks the change then.)
+//
 // Environment:
 //   POWER_LOSS_ROOT        the directory; absolute, without symbolic links
 //   POWER_LOSS_JOURNAL     the journal, outside of it; without it nothing is recorded
