@@ -88,9 +88,14 @@ struct PowerLossRound: Sendable {
         senders.noteChange()
       }
       try await senders.waitForMost()
+      // What a destination is still owed isn't sent again.
       try await lookAgain {
-        let ledger = try await relay.destination("upstream")["ledger"]
-        return (ledger?["dead_lettered"]?.integer() ?? 0) == 0
+        let all = try await relay.status()["destinations"]?.array ?? []
+        func count(_ key: String, of name: String) -> Int? {
+          all.first { $0["name"]?.string == name }?["ledger"]?[key]?.integer()
+        }
+        return count("dead_lettered", of: "upstream") == 0 || count("waiting", of: "raw") != 0
+          || count("waiting", of: "hook") != 0
       }
       place.receivers.mend()
       let orders = [PowerLossReplays.Order.letters, .log, .archive(place.disk.file("archive"))]
