@@ -14,10 +14,12 @@ import json
 import os
 import random
 import re
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 # (Nothing is left in the tree.)
@@ -145,9 +147,11 @@ def post_all(program, generator, events, folder, now):
             "shutdown: { grace: 1s }\n"
         )
     log = open(os.path.join(folder, "log"), "wb")
-    relay = subprocess.Popen([program, "run", "--config", configuration], stdout=log, stderr=log)
+    relay = subprocess.Popen([program, "run", "--config", configuration], stdout=log, stderr=subprocess.PIPE)
+    copying = None
     try:
-        connection = connect(relay, path, log.name)
+        copying = wait_until_ready(relay, log)
+        connection = UnixConnection(path)
         bodies = 0
         different = []
         posted = 0
@@ -164,6 +168,8 @@ def post_all(program, generator, events, folder, now):
     finally:
         relay.terminate()
         relay.wait()
+        if copying:
+            copying.join()
         log.close()
 
 
@@ -187,18 +193,17 @@ def is_json(event):
         return False
 
 
-def connect(relay, path, log):
-    """A connection to the relay, once it listens."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and relay.poll() is None:
-        connection = UnixConnection(path)
-        try:
-            connection.connect()
-            return connection
-        except OSError:
-            time.sleep(0.02)
-    with open(log, encoding="utf-8", errors="replace") as file:
-        sys.exit(f"the relay doesn't listen: {file.read()}")
+def wait_until_ready(relay, log):
+    """Waits for the relay's word that it is ready; copies all that it says to a file, then and from then on."""
+    said = []
+    for line in relay.stderr:
+        log.write(line)
+        said.append(line.decode(errors="replace"))
+        if b" ready" in line:
+            copying = threading.Thread(target=shutil.copyfileobj, args=(relay.stderr, log))
+            copying.start()
+            return copying
+    sys.exit(f"the relay doesn't get ready: {''.join(said)}")
 
 
 def post(connection, body):

@@ -56,6 +56,16 @@ extension EndToEnd {
 
     // MARK: Datalyr
 
+    private func shop(_ upstream: ScriptedServer) -> String {
+      """
+        - name: shop
+          protocol: datalyr
+          write_key: dk_test_0123456789
+          accept_keys: [dk_test_rn, dk_test_swift, ws_1]
+          upstream: { url: "http://127.0.0.1:\(upstream.port)/track" }
+      """
+    }
+
     @Test("of Datalyr's gets its answer, and the upstream gets each request's body as it was sent")
     func datalyr() async throws {
       let captures = Capture.all("datalyr")
@@ -65,14 +75,7 @@ extension EndToEnd {
       }
       let relay = try await RelayProcess(
         directory,
-        settings(
-          """
-            - name: shop
-              protocol: datalyr
-              write_key: dk_test_0123456789
-              accept_keys: [dk_test_rn, dk_test_swift, ws_1]
-              upstream: { url: "http://127.0.0.1:\(upstream.port)/track" }
-          """))
+        settings(shop(upstream)))
       for capture in captures {
         let answer = try await relay.postRaw(capture.bytes)
         #expect(answer.status == 200, "\(capture.name): \(answer.text)")
@@ -114,14 +117,7 @@ extension EndToEnd {
       defer { goesOn.signal() }
       let relay = try await RelayProcess(
         directory,
-        settings(
-          """
-            - name: shop
-              protocol: datalyr
-              write_key: dk_test_0123456789
-              accept_keys: [ws_1]
-              upstream: { url: "http://127.0.0.1:\(upstream.port)" }
-          """))
+        settings(shop(upstream)))
       let web = #"""
         {"batchId" : "b-1","events":[{"workspace_id":"ws_1","anonymous_id":"ann","visitor_id":"ann","event_id":"w-1","event_name":"a","timestamp":"2026-11-30T06:11:22.098Z", "event_data":{"i":1e0}},\#
         {"workspace_id":"ws_1","anonymous_id":"bob","visitor_id":"bob","event_id":"w-2","event_name":"b","timestamp":"2026-11-30T06:11:22.098Z", "event_data":{ }},\#

@@ -1,8 +1,12 @@
 import Clocks
+import DeadLetters
 import EventLog
 import Observability
+import Records
 import TestSupport
 import Testing
+
+@testable import Sinks
 
 /// A log in files, small enough that it has many of them.
 struct FileLogBench {
@@ -13,6 +17,24 @@ struct FileLogBench {
       directory: directory.file("log"), positions: directory.file("positions"),
       configuration: FileLogConfiguration(segmentSize: 8192, maxSize: 64 << 20, minFreeDisk: 0), logger: .silent,
       metrics: MetricsRegistry())
+  }
+
+  /// A sink of lines on it, without its thread.
+  ///
+  /// - Parameter size: bytes of a file; nil: as many as come.
+  func worker(
+    of log: FileLog, _ name: String = "raw", pattern: String, size: Int? = nil, relay: String = "r-1",
+    system: FileSystem = .system
+  ) throws -> NDJSONWorker {
+    var options = NDJSONOptions(pattern: try PathPattern(directory.file(pattern)))
+    if let size { options.rotation.size = size }
+    options.retention = nil
+    return NDJSONWorker(
+      options,
+      SinkContext(
+        name: name, subscription: try log.subscribe(name, origin: .oldest), relay: relay,
+        deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
+        metrics: MetricsRegistry(), logger: .silent), system: system)
   }
 }
 

@@ -15,16 +15,6 @@ struct FoundLinesTests {
   private let time = Timestamp(milliseconds: 1_792_757_071_512)
   private var bench: FileLogBench { FileLogBench(directory: directory) }
 
-  private func worker(of log: FileLog) throws -> NDJSONWorker {
-    let options = NDJSONOptions(pattern: try PathPattern(directory.file("events/all.ndjson")))
-    return NDJSONWorker(
-      options,
-      SinkContext(
-        name: "raw", subscription: try log.subscribe("raw", origin: .oldest), relay: "r-1",
-        deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
-        metrics: MetricsRegistry(), logger: .silent))
-  }
-
   private func serials() throws -> [Int] {
     try readLines(directory.file("events/all.ndjson")).map { try JSONValue(parsing: $0) }
       .compactMap { $0["event"]?["serial"]?.integer(as: Int.self) }
@@ -36,7 +26,7 @@ struct FoundLinesTests {
     for serial in 1...60 {
       await log.store([#"{"serial":\#(serial),"text":"\#(String(repeating: "x", count: 400))"}"#], app: "ios", at: time)
     }
-    var sink: NDJSONWorker? = try worker(of: log)
+    var sink: NDJSONWorker? = try bench.worker(of: log, pattern: "events/all.ndjson")
     // Written, and nothing acknowledged: the first second isn't over.
     let now = ContinuousClock.now
     while sink?.step(now: now, settles: false) == .again {}
@@ -50,7 +40,7 @@ struct FoundLinesTests {
     try FileManager.default.removeItem(atPath: directory.file("log/\(segments[1])"))
     for life in 0..<(diesAgain ? 3 : 1) {
       log = try bench.open()
-      sink = try worker(of: log)
+      sink = try bench.worker(of: log, pattern: "events/all.ndjson")
       let before = try #require(sink?.subscription.ledger)
       #expect(before.settled[.lost] > 0 && before.isBalanced)
       if life < 2, diesAgain {
@@ -68,7 +58,8 @@ struct FoundLinesTests {
     }
     // What was found is on record.
     log = try bench.open()
-    #expect(try worker(of: log).subscription.ledger.settled.counts == [.delivered: 60])
+    #expect(
+      try bench.worker(of: log, pattern: "events/all.ndjson").subscription.ledger.settled.counts == [.delivered: 60])
     log.close()
   }
 }

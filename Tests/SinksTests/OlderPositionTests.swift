@@ -17,18 +17,6 @@ struct OlderPositionTests {
 
   private var bench: FileLogBench { FileLogBench(directory: directory) }
 
-  private func worker(of log: FileLog, pattern: String, size: Int) throws -> NDJSONWorker {
-    var options = NDJSONOptions(pattern: try PathPattern(directory.file(pattern)))
-    options.rotation.size = size
-    options.retention = nil
-    return NDJSONWorker(
-      options,
-      SinkContext(
-        name: "raw", subscription: try log.subscribe("raw", origin: .oldest), relay: "r-1",
-        deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
-        metrics: MetricsRegistry(), logger: .silent))
-  }
-
   private func append(_ serial: Int, at moment: Timestamp, to log: FileLog) async {
     await log.store(
       [#"{"serial":\#(serial),"text":"\#(String(repeating: "x", count: 400))"}"#], app: "app-\(serial % 2)", at: moment)
@@ -63,7 +51,7 @@ struct OlderPositionTests {
       let log = try bench.open()
       // Another that is owed everything keeps all of the log.
       if isHeld { _ = try log.subscribe("slow", origin: .oldest) }
-      let worker = try worker(of: log, pattern: files.pattern, size: files.size)
+      let worker = try bench.worker(of: log, pattern: files.pattern, size: files.size)
       for _ in 0..<12 {
         serial += 1
         await append(serial, at: time + .seconds(round * 1800), to: log)
@@ -79,12 +67,12 @@ struct OlderPositionTests {
       // It dies again and again, each time a step later, and never settles.
       for steps in 1...2 {
         let log = try bench.open()
-        let worker = try worker(of: log, pattern: files.pattern, size: files.size)
+        let worker = try bench.worker(of: log, pattern: files.pattern, size: files.size)
         for _ in 0..<steps { _ = worker.step(now: .now, settles: false) }
         log.close()
       }
       let log = try bench.open()
-      let worker = try worker(of: log, pattern: files.pattern, size: files.size)
+      let worker = try bench.worker(of: log, pattern: files.pattern, size: files.size)
       run(worker)
       serial += 1
       await append(serial, at: time + .seconds(5 * 1800 + 60), to: log)

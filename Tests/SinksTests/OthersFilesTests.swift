@@ -14,20 +14,8 @@ import Testing
 @Suite("Files that fit a sink's pattern", .timeLimit(.minutes(1)))
 struct OthersFilesTests {
   private let directory = TemporaryDirectory()
+  private var bench: FileLogBench { FileLogBench(directory: directory) }
   private let time = Timestamp(milliseconds: 1_792_757_071_512)
-
-  private func worker(
-    of log: FileLog, _ name: String, pattern: String, relay: String = "r-1", system: FileSystem = .system
-  ) throws -> NDJSONWorker {
-    var options = NDJSONOptions(pattern: try PathPattern(directory.file(pattern)))
-    options.retention = nil
-    return NDJSONWorker(
-      options,
-      SinkContext(
-        name: name, subscription: try log.subscribe(name, origin: .oldest), relay: relay,
-        deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
-        metrics: MetricsRegistry(), logger: .silent), system: system)
-  }
 
   private func run(_ worker: NDJSONWorker) {
     while worker.step(now: .now, settles: true) == .again {}
@@ -56,20 +44,19 @@ struct OthersFilesTests {
     "and are somebody else's cost no event, whether they are open or not",
     arguments: [("out/all.ndjson", "r-1"), ("out/%app.ndjson", "r-2"), ("out/app.ndjson", "r-2")], [true, false])
   func others(_ other: (pattern: String, relay: String), staysOpen: Bool) async throws {
-    let bench = FileLogBench(directory: directory)
     var log = try bench.open()
     let pattern = "out/%app.ndjson"
     _ = try log.subscribe("mine", origin: .oldest)
     await store(1...20, in: log)
-    let first = try worker(of: log, "other", pattern: other.pattern, relay: other.relay)
+    let first = try bench.worker(of: log, "other", pattern: other.pattern, relay: other.relay)
     run(first)
     first.finish()
     log.close()
     // The one is further than the other when both die.
     log = try bench.open()
-    let theirs = staysOpen ? try worker(of: log, "other", pattern: other.pattern, relay: other.relay) : nil
+    let theirs = staysOpen ? try bench.worker(of: log, "other", pattern: other.pattern, relay: other.relay) : nil
     if let theirs { run(theirs) }
-    let mine = try worker(of: log, "mine", pattern: pattern)
+    let mine = try bench.worker(of: log, "mine", pattern: pattern)
     run(mine)
     #expect(mine.subscription.ledger.settled == Tally(.delivered, 20))
     mine.finish()
@@ -90,12 +77,12 @@ struct OthersFilesTests {
     try write("out/private/file")
     let path = directory.file("out/private")
     let system = FileSystem { operation, at in operation == .list && at == path ? EACCES : 0 }
-    let mine = try worker(of: log, "mine", pattern: "out/%app/all.ndjson", system: system)
+    let mine = try bench.worker(of: log, "mine", pattern: "out/%app/all.ndjson", system: system)
     run(mine)
     #expect(try serials(["out/app-0/all.ndjson", "out/app-1/all.ndjson"]) == Array(1...4))
     mine.finish()
     let full = FileSystem { operation, at in operation == .list && at.hasSuffix("/out") ? EMFILE : 0 }
-    let late = try worker(of: log, "late", pattern: "out/%app/all.ndjson", system: full)
+    let late = try bench.worker(of: log, "late", pattern: "out/%app/all.ndjson", system: full)
     _ = late.step(now: .now, settles: true)
     #expect(late.condition.failure?.contains("raise the limit of open files") == true)
     log.close()

@@ -14,6 +14,7 @@ import Testing
 @Suite("Events that a sink is sent again", .timeLimit(.minutes(1)))
 struct ReplayedLinesTests {
   private let directory = TemporaryDirectory()
+  private var bench: FileLogBench { FileLogBench(directory: directory) }
   private let time = Timestamp(milliseconds: 1_792_757_071_512)
 
   private func open() throws -> FileLog {
@@ -59,17 +60,6 @@ struct ReplayedLinesTests {
     try queue.settle(putBack: Tally())
   }
 
-  private func worker(_ log: FileLog) throws -> NDJSONWorker {
-    var options = NDJSONOptions(pattern: try PathPattern(directory.file("lines/%Y-%m-%d.ndjson")))
-    options.retention = nil
-    return NDJSONWorker(
-      options,
-      SinkContext(
-        name: "raw", subscription: try log.subscribe("raw", origin: .oldest), relay: "r-1",
-        deadLetters: DeadLetterStore(directory: directory.file("dead-letters"), logger: .silent),
-        metrics: MetricsRegistry(), logger: .silent))
-  }
-
   private var sequences: [Int] {
     get throws {
       try SinkBench.files(in: directory.file("lines")).flatMap { file in
@@ -83,7 +73,7 @@ struct ReplayedLinesTests {
     var again: [Int] = []
     for round in 0..<20 {
       let log = try open()
-      let worker = try worker(log)
+      let worker = try bench.worker(of: log, pattern: "lines/%Y-%m-%d.ndjson")
       await append(round * 10..<round * 10 + 10, to: log)
       // Of the round before: they were all written by now, or are written before this ends.
       if round > 0 {
@@ -114,7 +104,7 @@ struct ReplayedLinesTests {
       #expect(worker.condition.failure == nil)
     }
     var log = try open()
-    var worker = try worker(log)
+    var worker = try bench.worker(of: log, pattern: "lines/%Y-%m-%d.ndjson")
     await append(0..<10, to: log)
     run(worker)
     try replay(1...5, log)
@@ -134,7 +124,7 @@ struct ReplayedLinesTests {
       try copy.write(to: URL(fileURLWithPath: position))
       for steps in [steps, 1000] {
         log = try open()
-        worker = try self.worker(log)
+        worker = try bench.worker(of: log, pattern: "lines/%Y-%m-%d.ndjson")
         for _ in 0..<steps where worker.step(now: .now, settles: steps == 1000) != .again { break }
         let ledger = worker.subscription.ledger
         #expect(ledger.isBalanced && (steps < 1000 || ledger.waiting == 0))
